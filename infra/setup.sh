@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Sets up both environments from their hashed locks. Safe to run again: each part is skipped when its lock is unchanged.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+die() { echo "setup: $*" >&2; exit 1; }
+
+find_python() {
+    for name in "${WINNOW_PYTHON:-}" python3.11 python3 python3.12 python3.13; do
+        [ -n "$name" ] || continue
+        if "$name" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null; then
+            "$name" -c 'import sys; print(sys.executable)'
+            return
+        fi
+    done
+    die "Python 3.11 or newer is needed and none was found; install it with: apt-get install python3 python3-venv"
+}
+
+check_java() {
+    local java version
+    java=${JAVA_HOME:+$JAVA_HOME/bin/java}
+    java=$(command -v "${java:-java}") || die "Java 17 or 21 is needed and none was found; install it with: apt-get install openjdk-17-jre-headless"
+    version=$("$java" -version 2>&1 | sed -nE 's/.*version "([0-9]+).*/\1/p' | head -1)
+    case "$version" in
+        17 | 21) ;;
+        *) die "Java 17 or 21 is needed but '$java' is version '${version:-unknown}'; install it with: apt-get install openjdk-17-jre-headless" ;;
+    esac
+}
+
+# stamp FOLDER FILE... : true when FOLDER was finished for exactly these files
+fingerprint() { cat "$@" | sha256sum | cut -d' ' -f1; }
+fresh() { [ "$(cat "$1/.winnow-stamp" 2>/dev/null)" = "$2" ]; }
+
+environment() {
+    local folder=$1 lock=$2 print
+    print="$(fingerprint "$lock") $python"
+    fresh "$folder" "$print" && return 1
+    echo "setup: installing $folder from $lock"
+    "$uv" venv --quiet --clear --python "$python" "$folder"
+    "$uv" pip install --quiet --require-hashes --python "$folder/bin/python" -r "$lock"
+    echo "$print" >"$folder/.winnow-stamp"
+}
+
+mkdir -p .winnow
+exec 9>.winnow/setup.lock
+flock 9 # two set-ups at once would tear each other's environment
+
+python=$(find_python)
+check_java
+
+uv=.winnow/bootstrap/bin/uv
+if ! fresh .winnow/bootstrap "$(fingerprint infra/requirements/bootstrap.txt)"; then
+    rm -rf .winnow/bootstrap
+    "$python" -m venv .winnow/bootstrap || die "Python's venv module is incomplete; install it with: apt-get install python3-venv"
+    .winnow/bootstrap/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r infra/requirements/bootstrap.txt
+    fingerprint infra/requirements/bootstrap.txt >.winnow/bootstrap/.winnow-stamp
+fi
+
+environment .venv infra/requirements/job.txt || true
+if ! fresh .venv/jars "$(fingerprint infra/jars.txt .venv/.winnow-stamp)"; then
+    echo "setup: resolving the Delta jars of infra/jars.txt"
+    .venv/bin/python infra/fetch_jars.py infra/jars.txt .venv/jars >.winnow/jars.log 2>&1 || { tail -20 .winnow/jars.log; die "the jars could not be resolved; the whole log is .winnow/jars.log"; }
+    fingerprint infra/jars.txt .venv/.winnow-stamp >.venv/jars/.winnow-stamp
+fi
+if ! fresh .venv/bin "$(fingerprint pyproject.toml .venv/.winnow-stamp)" || [ ! -x .venv/bin/winnow ]; then
+    "$uv" pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation --editable .
+    fingerprint pyproject.toml .venv/.winnow-stamp >.venv/bin/.winnow-stamp
+fi
+
+[ "${1:-}" = "--jobs-only" ] && exit 0
+environment .venv-airflow infra/requirements/airflow.txt || true
