@@ -1,0 +1,138 @@
+"""The encoder: documents as bytes to an `EncodedBatch`, growing one vocabulary and one path table."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from winnow.encoding.batch import EncodedBatch, Status, concat
+from winnow.encoding.names import ATTRIBUTE, DECLARATION, NAMESPACE, NameTable
+from winnow.encoding.namespaces import Contexts, UnresolvedNameError, declares_utf8
+from winnow.encoding.paths import PathTable
+from winnow.encoding.scanner import (
+    DONE,
+    GIVEN_UP,
+    GROW,
+    MISS_KEY,
+    MISS_LENGTH,
+    MISS_START,
+    OTHER_ENCODING,
+    POSITION,
+    STOP,
+    UTF8,
+    Source,
+    scan,
+)
+from winnow.encoding.simd import SLACK
+from winnow.encoding.tree import encode_content
+from winnow.encoding.vocabulary import Vocabulary
+from winnow.encoding.workspace import Workspace
+from winnow.errors import UsageError
+
+Bytes = npt.NDArray[np.uint8]
+Longs = npt.NDArray[np.int64]
+
+_MAX_BYTES = 2**31 - 1 - SLACK  # spans are int32
+_MAX_NAMES = 2**20  # documents are hostile: beyond this many names the look-up starts anew
+
+
+class Encoder:
+    """Encodes UTF-8 documents that libxml2 has accepted; others are exact, too, only slower, or `Status.MALFORMED`.
+
+    >>> from winnow.encoding import Vocabulary, PathTable
+    >>> words, paths = Vocabulary(), PathTable()
+    >>> batch = Encoder(words, paths).encode([b"<a x='1'><b>one</b> two</a>"], values=True)
+    >>> [paths.labels(path, words) for path in batch.path]
+    [('a',), ('a', '@x'), ('a', 'b')]
+    >>> batch.value(0), batch.value(1), batch.value(2)
+    (b'one two', b'1', b'one')
+    """
+
+    def __init__(self, vocabulary: Vocabulary, paths: PathTable) -> None:
+        self.vocabulary = vocabulary
+        self.paths = paths
+        self._workspace = Workspace()
+        self._forget_names()
+
+    def encode(self, documents: Sequence[bytes], *, values: bool) -> EncodedBatch:
+        """Encode documents; without values only their structure (no string-values, no text nodes), which is cheaper."""
+        offsets = np.zeros(len(documents) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, documents), np.int64, len(documents)), out=offsets[1:])
+        return self.encode_buffer(np.frombuffer(b"".join([*documents, bytes(SLACK)]), np.uint8), offsets, values=values)
+
+    def encode_buffer(self, data: Bytes, offsets: npt.NDArray[np.integer], *, values: bool) -> EncodedBatch:
+        """Encode the documents `data[offsets[d]:offsets[d + 1]]`, the layout of an Arrow binary column, without copying.
+
+        Only the documents at the very end of the buffer are copied, because the scanner reads blocks.
+        """
+        offsets = np.ascontiguousarray(offsets, np.int64)
+        self._check(data, offsets)
+        if len(self._names) > _MAX_NAMES:
+            self._forget_names()
+        data, offsets = data[offsets[0] : offsets[-1] + SLACK], offsets - offsets[0]
+        documents = offsets.size - 1
+        self._workspace.reserve(offsets, values=values)
+        self._workspace.state[:] = 0
+        self._workspace.state[POSITION] = -1
+        padded = int(np.searchsorted(offsets[1:], data.size - SLACK, side="right"))
+        self._scan(_source(data, offsets), padded)
+        if padded < documents:
+            tail = np.concatenate([data[offsets[padded] : offsets[-1]], np.zeros(SLACK, np.uint8)])
+            self._scan(_source(tail, offsets - offsets[padded]), documents)
+        return self._walk_the_rest(self._workspace.batch(documents), data, offsets)
+
+    def _scan(self, source: Source, stop: int) -> None:
+        workspace = self._workspace
+        workspace.state[STOP] = stop
+        while (result := scan(source, self._names.index, workspace.output, workspace.work, workspace.state)) != DONE:
+            if result == GROW:
+                workspace.grow()
+                continue
+            start, length = int(workspace.state[MISS_START]), int(workspace.state[MISS_LENGTH])
+            try:
+                self._learn(source.data[start : start + length].tobytes(), int(workspace.state[MISS_KEY]))
+            except UnresolvedNameError:
+                workspace.state[POSITION] = GIVEN_UP
+
+    def _learn(self, span: bytes, key: int) -> None:
+        """Give the scanner what it missed; `key` is that of `names.name_key`."""
+        parent, context, kind = key >> 32, (key & 0xFFFFFFFF) >> 2, key & 3
+        if kind == DECLARATION:
+            value = UTF8 if declares_utf8(span) else OTHER_ENCODING
+        elif kind == NAMESPACE:
+            value = self._contexts.declare(context, span)
+        else:
+            expand = self._contexts.expand_attribute if kind == ATTRIBUTE else self._contexts.expand
+            value = self.paths.add(parent, self.vocabulary.add(expand(context, span)))
+        self._names.add(span, key, value)
+
+    def _walk_the_rest(self, batch: EncodedBatch, data: Bytes, offsets: Longs) -> EncodedBatch:
+        rest = np.flatnonzero(batch.status != Status.SCANNED).tolist()
+        if not rest:
+            return batch
+        parts = []
+        for document, following in zip(rest, [*rest[1:], batch.documents], strict=True):
+            content = data[offsets[document] : offsets[document + 1]].tobytes()
+            parts.append(encode_content(content, self.vocabulary, self.paths, values=batch.with_values))
+            parts.append(batch.slice(document + 1, following))
+        return concat([batch.slice(0, rest[0]), *parts])
+
+    def _forget_names(self) -> None:
+        """Start the look-up anew; ids stay, because they live in the vocabulary and the path table."""
+        self._names = NameTable()
+        self._contexts = Contexts()
+
+    @staticmethod
+    def _check(data: Bytes, offsets: Longs) -> None:
+        size = int(offsets[-1] - offsets[0])
+        if size > _MAX_BYTES:
+            raise UsageError("batch_too_large", f"{size} bytes in one batch, the limit is {_MAX_BYTES}")
+        if offsets[0] < 0 or offsets[-1] > data.size or (np.diff(offsets) < 0).any():
+            raise UsageError("bad_offsets", f"offsets must grow from 0 to the size of the buffer, {data.size}")
+
+
+def _source(data: Bytes, offsets: Longs) -> Source:
+    """Read-only, so that the scanner is compiled for one type, whoever owns the bytes."""
+    data = np.ascontiguousarray(data).view()
+    data.setflags(write=False)
+    return Source(data, offsets)

@@ -1,0 +1,143 @@
+"""The look-up from what stands in a document to ids: an open-addressing hash table of byte spans, read by the scanner.
+
+A key is a span of raw bytes plus one integer that says what the span means there (see `name_key`). Equality compares
+every byte: two spans with the same hash never get the same id. The seed differs per process, so that nobody can
+prepare documents whose names all collide.
+"""
+
+import os
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from winnow.encoding.jit import kernel
+from winnow.encoding.simd import SLACK, word_at
+
+Bytes = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.int64]
+
+ELEMENT, ATTRIBUTE, NAMESPACE, DECLARATION = 0, 1, 2, 3  # what a span is: a qualified name, `xmlns:p="…"`, `<?xml …?>`
+
+KEY, HASH, SPAN, VALUE = 0, 1, 2, 3  # columns of a slot; SPAN is (start in the heap << 32) | length; VALUE -1 is empty
+_MULTIPLIER = -7046029254386353131  # 2**64 / golden ratio, odd
+
+
+class NameIndex(NamedTuple):
+    """`slots` (2**k, 4), at most half full; `heap` holds the spans' bytes, followed by at least `SLACK` bytes."""
+
+    slots: Words
+    heap: Bytes
+    seed: int
+
+
+@kernel
+def name_key(parent_path: int, context: int, kind: int) -> int:
+    """Paths are below 2**31 and contexts below 2**30, so the three do not overlap."""
+    return (parent_path << 32) | (context << 2) | kind
+
+
+@kernel
+def same_span(left: Bytes, left_start: int, right: Bytes, right_start: int, length: int) -> bool:
+    k = 0
+    while k + 8 <= length:
+        if word_at(left, left_start + k) != word_at(right, right_start + k):
+            return False
+        k += 8
+    if k < length:
+        difference = word_at(left, left_start + k) ^ word_at(right, right_start + k)
+        return bool(difference << (64 - 8 * (length - k)) == 0)
+    return True
+
+
+@kernel
+def hash_span(data: Bytes, start: int, length: int, key: int, seed: int) -> int:
+    h = (seed ^ key) * _MULTIPLIER
+    k = 0
+    while k + 8 <= length:
+        h = (h ^ (h >> 32) ^ word_at(data, start + k)) * _MULTIPLIER
+        k += 8
+    if k < length:
+        h = (h ^ (h >> 32) ^ (word_at(data, start + k) << (64 - 8 * (length - k)))) * _MULTIPLIER
+    return h ^ (h >> 32)
+
+
+@kernel
+def find(index: NameIndex, data: Bytes, start: int, length: int, key: int) -> int:
+    """The value stored for this span and key, or -1. Ends, because at least half of the slots are empty."""
+    h = hash_span(data, start, length, key, index.seed)
+    mask = index.slots.shape[0] - 1
+    slot = h & mask
+    while True:
+        value = index.slots[slot, VALUE]
+        if value < 0:
+            return -1
+        if index.slots[slot, HASH] == h and index.slots[slot, KEY] == key:
+            span = index.slots[slot, SPAN]
+            if (span & 0xFFFFFFFF) == length and same_span(index.heap, span >> 32, data, start, length):
+                return int(value)
+        slot = (slot + 1) & mask
+
+
+@kernel
+def _insert(index: NameIndex, start: int, length: int, key: int, value: int) -> None:
+    """Store a span that lies in the heap and is not in the table yet."""
+    h = hash_span(index.heap, start, length, key, index.seed)
+    mask = index.slots.shape[0] - 1
+    slot = h & mask
+    while index.slots[slot, VALUE] >= 0:
+        slot = (slot + 1) & mask
+    index.slots[slot, KEY] = key
+    index.slots[slot, HASH] = h
+    index.slots[slot, SPAN] = (start << 32) | length
+    index.slots[slot, VALUE] = value
+
+
+@kernel
+def _rehash(old: NameIndex, new: NameIndex) -> None:
+    for slot in range(old.slots.shape[0]):
+        if old.slots[slot, VALUE] >= 0:
+            span = old.slots[slot, SPAN]
+            _insert(new, span >> 32, span & 0xFFFFFFFF, old.slots[slot, KEY], old.slots[slot, VALUE])
+
+
+class NameTable:
+    """The growing owner of a `NameIndex`."""
+
+    def __init__(self) -> None:
+        seed = int.from_bytes(os.urandom(7), "little")
+        self.index = NameIndex(_empty_slots(1024), np.zeros(1 << 14, np.uint8), seed)
+        self._count = 0
+        self._heap_used = 0
+        self._spans: dict[bytes, int] = {}
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, span: bytes, key: int, value: int) -> None:
+        """Store a span that `find` did not find. Equal bytes under different keys share their place in the heap."""
+        start = self._spans.get(span)
+        if start is None:
+            start = self._spans[span] = self._store(span)
+        if 2 * (self._count + 1) > self.index.slots.shape[0]:
+            grown = self.index._replace(slots=_empty_slots(2 * self.index.slots.shape[0]))
+            _rehash(self.index, grown)
+            self.index = grown
+        _insert(self.index, start, len(span), key, value)
+        self._count += 1
+
+    def _store(self, span: bytes) -> int:
+        start, end = self._heap_used, self._heap_used + len(span)
+        if end + SLACK > self.index.heap.size:
+            heap = np.zeros(2 * (end + SLACK), np.uint8)
+            heap[:start] = self.index.heap[:start]
+            self.index = self.index._replace(heap=heap)
+        self.index.heap[start:end] = np.frombuffer(span, np.uint8)
+        self._heap_used = end
+        return start
+
+
+def _empty_slots(capacity: int) -> Words:
+    slots = np.zeros((capacity, 4), np.int64)
+    slots[:, VALUE] = -1
+    return slots

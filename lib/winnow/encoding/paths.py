@@ -1,0 +1,110 @@
+"""The path table: every distinct root-to-node label path seen in documents. It grows; an id never changes its meaning.
+
+Path 0 is the document itself: no parent, no symbol, depth 0. The path of a root element has parent 0 and depth 1.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from winnow.encoding.vocabulary import Vocabulary
+from winnow.errors import DataError
+
+DOCUMENT_PATH = 0
+Ints = npt.NDArray[np.int32]
+
+
+class PathTable:
+    """
+    >>> table = PathTable()
+    >>> table.add(DOCUMENT_PATH, 7), table.add(1, 9), table.add(1, 9)
+    (1, 2, 2)
+    >>> table.parents.tolist(), table.symbols.tolist(), table.depths.tolist()
+    ([-1, 0, 1], [-1, 7, 9], [0, 1, 2])
+    """
+
+    def __init__(self, rows: Iterable[tuple[int, int, int]] = ()) -> None:
+        self._rows = np.full((1024, 3), -1, np.int32)  # parent, symbol, depth
+        self._rows[DOCUMENT_PATH, 2] = 0
+        self._ids: dict[tuple[int, int], int] = {}
+        self.extend(rows)
+
+    def __len__(self) -> int:
+        return len(self._ids) + 1
+
+    def add(self, parent: int, symbol: int) -> int:
+        """The id of the path that continues `parent` with `symbol`, a new one if there is none."""
+        count = len(self)
+        path = self._ids.setdefault((parent, symbol), count)
+        if path == count:
+            if count == len(self._rows):
+                self._rows = np.concatenate([self._rows, np.full_like(self._rows, -1)])
+            self._rows[count] = parent, symbol, self._rows[parent, 2] + 1
+        return path
+
+    def find(self, parent: int, symbol: int) -> int | None:
+        return self._ids.get((parent, symbol))
+
+    @property
+    def parents(self) -> Ints:
+        """The parent path of every path; always smaller than the path itself."""
+        return self._column(0)
+
+    @property
+    def symbols(self) -> Ints:
+        return self._column(1)
+
+    @property
+    def depths(self) -> npt.NDArray[np.int32]:
+        return self._column(2)
+
+    def labels(self, path: int, vocabulary: Vocabulary) -> tuple[str, ...]:
+        """The labels from the root to the node."""
+        labels: list[str] = []
+        while path != DOCUMENT_PATH:
+            labels.append(vocabulary.label(int(self._rows[path, 1])))
+            path = int(self._rows[path, 0])
+        return tuple(reversed(labels))
+
+    def rows(self, *, start: int = 1) -> Iterator[tuple[int, int, int]]:
+        """Rows (path, parent, symbol) from path `start` on, parents before children; the document is not a row."""
+        return ((path, int(self._rows[path, 0]), int(self._rows[path, 1])) for path in range(start, len(self)))
+
+    def extend(self, rows: Iterable[tuple[int, int, int]]) -> None:
+        """Take over rows, in any order, of a table that continues this one; all or nothing."""
+        new: dict[int, tuple[int, int]] = {}
+        for path, parent, symbol in rows:
+            known = self._key(path) if 0 < path < len(self) else new.setdefault(path, (parent, symbol))
+            if known != (parent, symbol):
+                raise DataError(
+                    "path_conflict",
+                    f"path {path} is (parent, symbol) {known} here and {(parent, symbol)} in the added rows",
+                    hint="the two were grown apart; encode the documents again with one path table",
+                )
+        distinct = len(set(new.values())) == len(new)
+        for expected, (path, (parent, symbol)) in enumerate(sorted(new.items()), start=len(self)):
+            if path != expected or not 0 <= parent < path:
+                raise DataError("path_gap", f"path {path} with parent {parent} cannot follow path {expected - 1}")
+            if (parent, symbol) in self._ids or not distinct:
+                raise DataError("path_conflict", f"(parent, symbol) {(parent, symbol)} of path {path} has two paths")
+        for path in sorted(new):
+            self.add(*new[path])
+
+    def merge(self, other: "PathTable", symbols: Ints) -> Ints:
+        """Add the paths of a table that was grown apart; the result maps its paths to those of this one.
+
+        `symbols` maps the other's symbols to this one's, as `Vocabulary.merge` returns it.
+        """
+        mapping = np.zeros(len(other), np.int32)
+        for path, parent, symbol in other.rows():
+            mapping[path] = self.add(int(mapping[parent]), int(symbols[symbol]))
+        return mapping
+
+    def _key(self, path: int) -> tuple[int, int]:
+        return int(self._rows[path, 0]), int(self._rows[path, 1])
+
+    def _column(self, column: int) -> Ints:
+        values = np.ascontiguousarray(self._rows[: len(self), column])
+        values.setflags(write=False)
+        return values

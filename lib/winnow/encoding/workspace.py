@@ -1,0 +1,65 @@
+"""The scanner's memory, kept between calls: pages that are already there are the cheapest."""
+
+import numpy as np
+
+from winnow.encoding.batch import ENCODING_VERSION, EncodedBatch, freeze
+from winnow.encoding.scanner import NODES, STATE_SIZE, TEXTS, VALUES, Longs, Output, Work
+from winnow.encoding.simd import SLACK
+
+_PER_NODE = ("path", "end", "level", "parent", "value_start", "value_end")
+_PER_TEXT = ("text_parent", "text_start", "text_end")
+_PER_DOCUMENT = ("status", "doc_offsets", "value_offsets", "text_offsets")
+
+
+class Workspace:
+    def __init__(self) -> None:
+        self.state: Longs = np.zeros(STATE_SIZE, np.int64)
+        types = {"status": np.uint8, "values": np.uint8, "level": np.int16}
+        offsets = ("doc_offsets", "value_offsets", "text_offsets")
+        self.output = Output(
+            **{name: np.zeros(0, np.int64 if name in offsets else types.get(name, np.int32)) for name in Output._fields}
+        )
+        self.work = Work(np.zeros((0, 5), np.int32), np.zeros((0, 4), np.int32), np.zeros(0, np.uint8), False)
+
+    def reserve(self, offsets: Longs, *, values: bool) -> None:
+        """Make room for documents at these offsets. How many nodes they have is a guess, and `grow` mends it."""
+        documents, size = offsets.size - 1, int(offsets[-1] - offsets[0])
+        longest = int(np.diff(offsets).max(initial=0))
+        self._resize(_PER_DOCUMENT, documents + 1)
+        self._resize(_PER_NODE, size // 24 + 64)
+        self._resize(_PER_TEXT, size // 24 + 64 if values else 0)
+        self._resize(("values",), size + SLACK if values else 0)
+        if longest // 3 + 2 > len(self.work.frames):  # `<a>` opens a frame; ` a=""` without its blank is an attribute
+            self.work = Work(
+                frames=np.zeros((longest // 3 + 2, 5), np.int32),
+                attributes=np.zeros((longest // 4 + 2, 4), np.int32),
+                attribute_values=np.zeros(longest + SLACK, np.uint8),
+                with_values=values,
+            )
+        self.work = self.work._replace(with_values=values)
+        for name in ("doc_offsets", "value_offsets", "text_offsets"):
+            getattr(self.output, name)[0] = 0
+
+    def grow(self) -> None:
+        self._resize(_PER_NODE, 2 * self.output.path.size)
+        self._resize(_PER_TEXT, 2 * self.output.text_parent.size)
+
+    def batch(self, documents: int) -> EncodedBatch:
+        """What was scanned, as arrays of their own."""
+        nodes, texts, values = (int(self.state[entry]) for entry in (NODES, TEXTS, VALUES))
+        with_values = self.work.with_values
+        lengths = dict.fromkeys(_PER_NODE, nodes) | dict.fromkeys(_PER_TEXT, texts) | {"values": values}
+        lengths |= dict.fromkeys(_PER_DOCUMENT, documents + 1) | {"status": documents}
+        if not with_values:
+            lengths |= {"value_start": 0, "value_end": 0}
+        arrays = {name: array[: lengths[name]].copy() for name, array in self.output._asdict().items()}
+        return freeze(EncodedBatch(version=ENCODING_VERSION, with_values=with_values, **arrays))
+
+    def _resize(self, names: tuple[str, ...], size: int) -> None:
+        arrays = {}
+        for name in names:
+            old = getattr(self.output, name)
+            if old.size < size:
+                arrays[name] = np.empty(size, old.dtype)
+                arrays[name][: old.size] = old
+        self.output = self.output._replace(**arrays)
