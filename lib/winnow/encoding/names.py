@@ -12,23 +12,32 @@ import numpy as np
 import numpy.typing as npt
 
 from winnow.encoding.jit import kernel
-from winnow.encoding.simd import SLACK, word_at
+from winnow.encoding.simd import SLACK, raw, word_at
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.int64]
 
 ELEMENT, ATTRIBUTE, NAMESPACE, DECLARATION = 0, 1, 2, 3  # what a span is: a qualified name, `xmlns:p="…"`, `<?xml …?>`
 
-KEY, HASH, SPAN, VALUE = 0, 1, 2, 3  # columns of a slot; SPAN is (start in the heap << 32) | length; VALUE -1 is empty
+KEY, HASH, SPAN, VALUE, WIDTH = 0, 1, 2, 3, 4  # columns of a slot; SPAN is (start in the heap << 32) | length; VALUE -1 is empty
 _MULTIPLIER = -7046029254386353131  # 2**64 / golden ratio, odd
 
 
 class NameIndex(NamedTuple):
-    """`slots` (2**k, 4), at most half full; `heap` holds the spans' bytes, followed by at least `SLACK` bytes."""
+    """`mask + 1` = 2**k slots of `WIDTH`, at most half full; `heap` holds the spans' bytes, then `SLACK` bytes.
+
+    Arrays outside kernels, pointers inside.
+    """
 
     slots: Words
     heap: Bytes
+    mask: int
     seed: int
+
+
+@kernel
+def raw_index(index: NameIndex) -> NameIndex:
+    return NameIndex(raw(index.slots), raw(index.heap), index.mask, index.seed)
 
 
 @kernel
@@ -66,39 +75,42 @@ def hash_span(data: Bytes, start: int, length: int, key: int, seed: int) -> int:
 def find(index: NameIndex, data: Bytes, start: int, length: int, key: int) -> int:
     """The value stored for this span and key, or -1. Ends, because at least half of the slots are empty."""
     h = hash_span(data, start, length, key, index.seed)
-    mask = index.slots.shape[0] - 1
-    slot = h & mask
+    slot = WIDTH * (h & index.mask)
     while True:
-        value = index.slots[slot, VALUE]
+        value = index.slots[slot + VALUE]
         if value < 0:
             return -1
-        if index.slots[slot, HASH] == h and index.slots[slot, KEY] == key:
-            span = index.slots[slot, SPAN]
+        if index.slots[slot + HASH] == h and index.slots[slot + KEY] == key:
+            span = index.slots[slot + SPAN]
             if (span & 0xFFFFFFFF) == length and same_span(index.heap, span >> 32, data, start, length):
                 return int(value)
-        slot = (slot + 1) & mask
+        slot = (slot + WIDTH) & (WIDTH * index.mask)
+
+
+@kernel
+def _store(index: NameIndex, start: int, length: int, key: int, value: int) -> None:
+    h = hash_span(index.heap, start, length, key, index.seed)
+    slot = WIDTH * (h & index.mask)
+    while index.slots[slot + VALUE] >= 0:
+        slot = (slot + WIDTH) & (WIDTH * index.mask)
+    index.slots[slot + KEY] = key
+    index.slots[slot + HASH] = h
+    index.slots[slot + SPAN] = (start << 32) | length
+    index.slots[slot + VALUE] = value
 
 
 @kernel
 def _insert(index: NameIndex, start: int, length: int, key: int, value: int) -> None:
     """Store a span that lies in the heap and is not in the table yet."""
-    h = hash_span(index.heap, start, length, key, index.seed)
-    mask = index.slots.shape[0] - 1
-    slot = h & mask
-    while index.slots[slot, VALUE] >= 0:
-        slot = (slot + 1) & mask
-    index.slots[slot, KEY] = key
-    index.slots[slot, HASH] = h
-    index.slots[slot, SPAN] = (start << 32) | length
-    index.slots[slot, VALUE] = value
+    _store(raw_index(index), start, length, key, value)
 
 
 @kernel
 def _rehash(old: NameIndex, new: NameIndex) -> None:
-    for slot in range(old.slots.shape[0]):
-        if old.slots[slot, VALUE] >= 0:
-            span = old.slots[slot, SPAN]
-            _insert(new, span >> 32, span & 0xFFFFFFFF, old.slots[slot, KEY], old.slots[slot, VALUE])
+    for slot in range(0, old.slots.size, WIDTH):
+        if old.slots[slot + VALUE] >= 0:
+            span = old.slots[slot + SPAN]
+            _store(raw_index(new), span >> 32, span & 0xFFFFFFFF, old.slots[slot + KEY], old.slots[slot + VALUE])
 
 
 class NameTable:
@@ -106,7 +118,7 @@ class NameTable:
 
     def __init__(self) -> None:
         seed = int.from_bytes(os.urandom(7), "little")
-        self.index = NameIndex(_empty_slots(1024), np.zeros(1 << 14, np.uint8), seed)
+        self.index = _empty_index(1024, np.zeros(1 << 14, np.uint8), seed)
         self._count = 0
         self._heap_used = 0
         self._spans: dict[bytes, int] = {}
@@ -118,15 +130,15 @@ class NameTable:
         """Store a span that `find` did not find. Equal bytes under different keys share their place in the heap."""
         start = self._spans.get(span)
         if start is None:
-            start = self._spans[span] = self._store(span)
-        if 2 * (self._count + 1) > self.index.slots.shape[0]:
-            grown = self.index._replace(slots=_empty_slots(2 * self.index.slots.shape[0]))
+            start = self._spans[span] = self._keep(span)
+        if 2 * (self._count + 1) > self.index.mask:
+            grown = _empty_index(2 * (self.index.mask + 1), self.index.heap, self.index.seed)
             _rehash(self.index, grown)
             self.index = grown
         _insert(self.index, start, len(span), key, value)
         self._count += 1
 
-    def _store(self, span: bytes) -> int:
+    def _keep(self, span: bytes) -> int:
         start, end = self._heap_used, self._heap_used + len(span)
         if end + SLACK > self.index.heap.size:
             heap = np.zeros(2 * (end + SLACK), np.uint8)
@@ -137,7 +149,7 @@ class NameTable:
         return start
 
 
-def _empty_slots(capacity: int) -> Words:
-    slots = np.zeros((capacity, 4), np.int64)
-    slots[:, VALUE] = -1
-    return slots
+def _empty_index(capacity: int, heap: Bytes, seed: int) -> NameIndex:
+    slots = np.zeros(capacity * WIDTH, np.int64)
+    slots[VALUE::WIDTH] = -1
+    return NameIndex(slots, heap, capacity - 1, seed)

@@ -37,9 +37,9 @@ from winnow.encoding.markup import (
     section_end,
     skip_blanks,
 )
-from winnow.encoding.names import ATTRIBUTE, DECLARATION, ELEMENT, NAMESPACE, NameIndex, find, name_key, same_span
+from winnow.encoding.names import ATTRIBUTE, DECLARATION, ELEMENT, NAMESPACE, NameIndex, find, name_key, raw_index, same_span
 from winnow.encoding.references import copy_attribute, copy_text, copy_verbatim
-from winnow.encoding.simd import BLOCK, copy_block, word_at
+from winnow.encoding.simd import BLOCK, copy_block, raw, word_at
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int32]
@@ -50,8 +50,8 @@ SCANNED, TO_WALK = int(Status.SCANNED), int(Status.WALKED)
 UTF8, OTHER_ENCODING = 0, 1  # values in the index for XML declarations
 
 # Columns of `Work.frames`: the open elements; row 0 is the document. Columns of `Work.attributes`: byte spans.
-NODE, NAME, LENGTH, CONTEXT, PATH = range(5)
-NAME_START, NAME_STOP, VALUE_START, VALUE_STOP = range(4)
+NODE, NAME, LENGTH, CONTEXT, PATH, FRAME = range(6)
+NAME_START, NAME_STOP, VALUE_START, VALUE_STOP, SPAN = range(5)
 # Entries of the state, which survives a MISS or GROW. POSITION is negative when a document does not continue.
 BETWEEN, GIVEN_UP = -1, -2
 (DOCUMENT, STOP, POSITION, DEPTH, NODES, TEXTS, VALUES, RUN, RUN_CDATA, ATTRIBUTE_VALUES) = range(10)
@@ -74,7 +74,7 @@ class Source(NamedTuple):
 
 
 class Output(NamedTuple):
-    """The arrays of an `EncodedBatch` as they fill. All that are per node are equally long; `values` is as
+    """The arrays of an `EncodedBatch` as they fill; arrays outside kernels, pointers inside. All that are per node are equally long; `values` is as
     long as the documents plus `SLACK`, or empty without values."""
 
     status: Bytes
@@ -91,13 +91,15 @@ class Output(NamedTuple):
     text_parent: Ints
     text_start: Ints
     text_end: Ints
+    node_capacity: int
+    text_capacity: int
 
 
 class Work(NamedTuple):
     """Room for the longest document: as many frames and attributes as its bytes can hold, and its attribute values."""
 
-    frames: Ints
-    attributes: Ints
+    frames: Longs
+    attributes: Longs
     attribute_values: Bytes
     with_values: bool
 
@@ -134,7 +136,7 @@ def _begin_document(source: Source, index: NameIndex, work: Work, state: Longs) 
     state[RUN_CDATA] = 0
     state[ATTRIBUTE_VALUES] = 0
     frames = work.frames
-    frames[0, NODE], frames[0, CONTEXT], frames[0, PATH] = -1, 0, 0
+    frames[NODE], frames[CONTEXT], frames[PATH] = -1, 0, 0
     return int(i)
 
 
@@ -146,9 +148,9 @@ def _end_run(output: Output, work: Work, state: Longs) -> bool:
     """
     start, stop, text = state[RUN], state[VALUES], state[TEXTS]
     if stop > start or state[RUN_CDATA] != 0:
-        if text == output.text_parent.size:
+        if text == output.text_capacity:
             return False
-        output.text_parent[text] = work.frames[state[DEPTH], NODE]
+        output.text_parent[text] = work.frames[FRAME * state[DEPTH] + NODE]
         output.text_start[text] = start
         output.text_end[text] = stop
         state[TEXTS] = text + 1
@@ -159,21 +161,20 @@ def _end_run(output: Output, work: Work, state: Longs) -> bool:
 
 @kernel
 def _close_tag(data: Bytes, output: Output, work: Work, state: Longs, start: int, end: int) -> int:
-    depth = state[DEPTH]
-    frames = work.frames
-    length = np.int64(frames[depth, LENGTH])
+    frames, frame = work.frames, FRAME * state[DEPTH]
+    length = frames[frame + LENGTH]
     i = start + 2 + length
-    if depth == 0 or i >= end or not same_span(data, start + 2, data, np.int64(frames[depth, NAME]), length):
+    if frame == 0 or i >= end or not same_span(data, start + 2, data, frames[frame + NAME], length):
         return WALK
     if data[i] != GREATER_THAN:
         i = skip_blanks(data, i, end)
         if i >= end or data[i] != GREATER_THAN:
             return WALK
-    node = frames[depth, NODE]
+    node = frames[frame + NODE]
     output.end[node] = state[NODES]
     if work.with_values:
         output.value_end[node] = state[VALUES]
-    state[DEPTH] = depth - 1
+    state[DEPTH] -= 1
     return i + 1
 
 
@@ -182,10 +183,11 @@ def _open_tag(source: Source, index: NameIndex, output: Output, work: Work, stat
     """Nothing of the state changes before the last name is found, so that a MISS can repeat the whole tag."""
     data, frames, attributes = source.data, work.frames, work.attributes
     depth, node = state[DEPTH], state[NODES]
+    frame = FRAME * depth
     name_stop = name_end(data, start + 1, end)
     if name_stop == start + 1 or depth == MAX_DEPTH:
         return WALK
-    context = np.int64(frames[depth, CONTEXT])
+    context = frames[frame + CONTEXT]
     count = 0
     i = name_stop
     while data[i] != GREATER_THAN and data[i] != SLASH:
@@ -207,8 +209,9 @@ def _open_tag(source: Source, index: NameIndex, output: Output, work: Work, stat
             if context < 0:
                 return _miss(state, key, i, closing + 1 - i)
         else:
-            attributes[count, NAME_START], attributes[count, NAME_STOP] = i, stop
-            attributes[count, VALUE_START], attributes[count, VALUE_STOP] = opening + 1, closing
+            span = SPAN * count
+            attributes[span + NAME_START], attributes[span + NAME_STOP] = i, stop
+            attributes[span + VALUE_START], attributes[span + VALUE_STOP] = opening + 1, closing
             count += 1
         i = closing + 1
     empty = data[i] == SLASH
@@ -217,17 +220,18 @@ def _open_tag(source: Source, index: NameIndex, output: Output, work: Work, stat
     if i >= end or data[i] != GREATER_THAN:
         return WALK
     after = node + 1 + count
-    if after > output.path.size:
+    if after > output.node_capacity:
         return GROW
-    key = name_key(np.int64(frames[depth, PATH]), context, ELEMENT)
+    key = name_key(frames[frame + PATH], context, ELEMENT)
     path = find(index, data, start + 1, name_stop - start - 1, key)
     if path < 0:
         return _miss(state, key, start + 1, name_stop - start - 1)
     attribute_at = state[ATTRIBUTE_VALUES]
     for k in range(count):
+        span = SPAN * k
         key = name_key(path, context, ATTRIBUTE)
-        name = np.int64(attributes[k, NAME_START])
-        length = attributes[k, NAME_STOP] - name
+        name = attributes[span + NAME_START]
+        length = attributes[span + NAME_STOP] - name
         attribute_path = find(index, data, name, length, key)
         if attribute_path < 0:
             return _miss(state, key, name, length)
@@ -238,7 +242,7 @@ def _open_tag(source: Source, index: NameIndex, output: Output, work: Work, stat
         output.parent[child] = node
         if work.with_values:
             output.value_start[child] = ~attribute_at  # negative until `_end_document` knows where they go
-            value, value_stop = np.int64(attributes[k, VALUE_START]), np.int64(attributes[k, VALUE_STOP])
+            value, value_stop = attributes[span + VALUE_START], attributes[span + VALUE_STOP]
             attribute_at = copy_attribute(data, value, value_stop, work.attribute_values, attribute_at)
             if attribute_at < 0:
                 return WALK
@@ -246,17 +250,17 @@ def _open_tag(source: Source, index: NameIndex, output: Output, work: Work, stat
     output.path[node] = path
     output.end[node] = after
     output.level[node] = depth + 1
-    output.parent[node] = frames[depth, NODE]
+    output.parent[node] = frames[frame + NODE]
     if work.with_values:
         output.value_start[node] = state[VALUES]
         output.value_end[node] = state[VALUES]
     state[ATTRIBUTE_VALUES] = attribute_at
     state[NODES] = after
     if not empty:
-        depth += 1
-        frames[depth, NODE], frames[depth, NAME], frames[depth, LENGTH] = node, start + 1, name_stop - start - 1
-        frames[depth, CONTEXT], frames[depth, PATH] = context, path
-        state[DEPTH] = depth
+        frame += FRAME
+        frames[frame + NODE], frames[frame + NAME], frames[frame + LENGTH] = node, start + 1, name_stop - start - 1
+        frames[frame + CONTEXT], frames[frame + PATH] = context, path
+        state[DEPTH] = depth + 1
     return i + 1
 
 
@@ -347,14 +351,39 @@ def _end_document(output: Output, work: Work, state: Longs, result: int) -> None
 
 
 @kernel
+def _raw_output(output: Output) -> Output:
+    return Output(
+        raw(output.status),
+        raw(output.doc_offsets),
+        raw(output.value_offsets),
+        raw(output.text_offsets),
+        raw(output.path),
+        raw(output.end),
+        raw(output.level),
+        raw(output.parent),
+        raw(output.value_start),
+        raw(output.value_end),
+        raw(output.values),
+        raw(output.text_parent),
+        raw(output.text_start),
+        raw(output.text_end),
+        output.node_capacity,
+        output.text_capacity,
+    )
+
+
+@kernel
 def scan(source: Source, index: NameIndex, output: Output, work: Work, state: Longs) -> int:
     """Scan the documents `state[DOCUMENT]:state[STOP]`; DONE, or MISS or GROW with the state to go on from.
 
     After a MISS that has no answer, the caller sets POSITION to GIVEN_UP: the document is to be walked.
     """
+    source_ = Source(raw(source.data), raw(source.offsets))
+    index_, output_, state_ = raw_index(index), _raw_output(output), raw(state)
+    work_ = Work(raw(work.frames), raw(work.attributes), raw(work.attribute_values), work.with_values)
     while state[DOCUMENT] < state[STOP]:
-        result = WALK if state[POSITION] == GIVEN_UP else _scan_document(source, index, output, work, state)
+        result = WALK if state[POSITION] == GIVEN_UP else _scan_document(source_, index_, output_, work_, state_)
         if result != DONE and result != WALK:
             return result
-        _end_document(output, work, state, result)
+        _end_document(output_, work_, state_, result)
     return DONE

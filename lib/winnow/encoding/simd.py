@@ -1,7 +1,10 @@
-"""Blocks of 32 bytes and words of 8 inside kernels: one load, one compare, one bit per byte.
+"""Raw memory inside kernels: pointers instead of arrays, blocks of 32 bytes, words of 8.
+
+A kernel that is called from Python turns its arrays into pointers (`raw`) and hands only these on: Numba counts
+references of every array that passes through a call, which costs more than scanning does.
 
 Nothing here checks bounds. A caller may read a block or a word at any index below the end of a document, so every
-buffer that is passed in must have `SLACK` readable (for `copy_block`: writable) bytes after its last document.
+buffer must have `SLACK` readable (for `copy_block`: writable) bytes after its last document.
 """
 
 from collections.abc import Callable
@@ -21,9 +24,18 @@ Lanes = Any  # an LLVM value: 32 bytes, or 32 bits
 LaneTest = Callable[[ir.IRBuilder, Lanes], Lanes]
 
 
-def _pointer(context: Any, builder: ir.IRBuilder, array_type: Any, array: Any, index: Any, pointee: ir.Type) -> Any:
-    data = cgutils.create_struct_proxy(array_type)(context, builder, array).data
+def _pointer(builder: ir.IRBuilder, data: Any, index: Any, pointee: ir.Type) -> Any:
     return builder.bitcast(builder.gep(data, [index]), pointee.as_pointer())
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def raw(typing_context: Any, array: Any) -> Any:
+    """The address of a contiguous array's first item, to be indexed like the array; the array must outlive it."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        return cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0]).data
+
+    return types.CPointer(array.dtype)(array), codegen
 
 
 def _splat(byte: int) -> Lanes:
@@ -35,7 +47,7 @@ def _mask_intrinsic(test: LaneTest) -> Any:
 
     def mask(typing_context: Any, data: Any, index: Any) -> Any:
         def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-            lanes = builder.load(_pointer(context, builder, signature.args[0], args[0], args[1], _LANES), align=1)
+            lanes = builder.load(_pointer(builder, args[0], args[1], _LANES), align=1)
             bits = builder.bitcast(test(builder, lanes), ir.IntType(BLOCK))
             return builder.zext(bits, ir.IntType(64))
 
@@ -74,8 +86,8 @@ def copy_block(typing_context: Any, source: Any, start: Any, target: Any, positi
     """Copy the 32 bytes at `source[start]` to `target[position]`."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        read = _pointer(context, builder, signature.args[0], args[0], args[1], _LANES)
-        write = _pointer(context, builder, signature.args[2], args[2], args[3], _LANES)
+        read = _pointer(builder, args[0], args[1], _LANES)
+        write = _pointer(builder, args[2], args[3], _LANES)
         builder.store(builder.load(read, align=1), write, align=1)
         return context.get_dummy_value()
 
@@ -87,7 +99,7 @@ def word_at(typing_context: Any, data: Any, index: Any) -> Any:
     """The 8 bytes at `data[index]` as one little-endian integer."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        return builder.load(_pointer(context, builder, signature.args[0], args[0], args[1], ir.IntType(64)), align=1)
+        return builder.load(_pointer(builder, args[0], args[1], ir.IntType(64)), align=1)
 
     return types.int64(data, types.int64), codegen
 

@@ -3,23 +3,24 @@
 import numpy as np
 
 from winnow.encoding.batch import ENCODING_VERSION, EncodedBatch, freeze
-from winnow.encoding.scanner import NODES, STATE_SIZE, TEXTS, VALUES, Longs, Output, Work
+from winnow.encoding.scanner import FRAME, NODES, SPAN, STATE_SIZE, TEXTS, VALUES, Longs, Output, Work
 from winnow.encoding.simd import SLACK
 
 _PER_NODE = ("path", "end", "level", "parent", "value_start", "value_end")
 _PER_TEXT = ("text_parent", "text_start", "text_end")
 _PER_DOCUMENT = ("status", "doc_offsets", "value_offsets", "text_offsets")
+_TYPES = (
+    dict.fromkeys((*_PER_NODE, *_PER_TEXT), np.int32)
+    | dict.fromkeys(_PER_DOCUMENT, np.int64)
+    | {"status": np.uint8, "level": np.int16, "values": np.uint8}
+)
 
 
 class Workspace:
     def __init__(self) -> None:
         self.state: Longs = np.zeros(STATE_SIZE, np.int64)
-        types = {"status": np.uint8, "values": np.uint8, "level": np.int16}
-        offsets = ("doc_offsets", "value_offsets", "text_offsets")
-        self.output = Output(
-            **{name: np.zeros(0, np.int64 if name in offsets else types.get(name, np.int32)) for name in Output._fields}
-        )
-        self.work = Work(np.zeros((0, 5), np.int32), np.zeros((0, 4), np.int32), np.zeros(0, np.uint8), False)
+        self.output = Output(**{name: np.zeros(0, dtype) for name, dtype in _TYPES.items()}, node_capacity=0, text_capacity=0)
+        self.work = Work(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint8), False)
 
     def reserve(self, offsets: Longs, *, values: bool) -> None:
         """Make room for documents at these offsets. How many nodes they have is a guess, and `grow` mends it."""
@@ -29,10 +30,10 @@ class Workspace:
         self._resize(_PER_NODE, size // 24 + 64)
         self._resize(_PER_TEXT, size // 24 + 64 if values else 0)
         self._resize(("values",), size + SLACK if values else 0)
-        if longest // 3 + 2 > len(self.work.frames):  # `<a>` opens a frame; ` a=""` without its blank is an attribute
+        if FRAME * (longest // 3 + 2) > self.work.frames.size:  # `<a>` is a frame; ` a=""` an attribute, even glued
             self.work = Work(
-                frames=np.zeros((longest // 3 + 2, 5), np.int32),
-                attributes=np.zeros((longest // 4 + 2, 4), np.int32),
+                frames=np.zeros(FRAME * (longest // 3 + 2), np.int64),
+                attributes=np.zeros(SPAN * (longest // 4 + 2), np.int64),
                 attribute_values=np.zeros(longest + SLACK, np.uint8),
                 with_values=values,
             )
@@ -52,7 +53,7 @@ class Workspace:
         lengths |= dict.fromkeys(_PER_DOCUMENT, documents + 1) | {"status": documents}
         if not with_values:
             lengths |= {"value_start": 0, "value_end": 0}
-        arrays = {name: array[: lengths[name]].copy() for name, array in self.output._asdict().items()}
+        arrays = {name: getattr(self.output, name)[: lengths[name]].copy() for name in _TYPES}
         return freeze(EncodedBatch(version=ENCODING_VERSION, with_values=with_values, **arrays))
 
     def _resize(self, names: tuple[str, ...], size: int) -> None:
@@ -63,3 +64,6 @@ class Workspace:
                 arrays[name] = np.empty(size, old.dtype)
                 arrays[name][: old.size] = old
         self.output = self.output._replace(**arrays)
+        self.output = self.output._replace(
+            node_capacity=self.output.path.size, text_capacity=self.output.text_parent.size
+        )
