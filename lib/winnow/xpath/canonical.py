@@ -1,0 +1,148 @@
+"""Canonical patterns: equal meaning gives an equal tuple, so that profiles share work.
+
+All rules hold for unordered, homomorphic matching: two branches may be proved by one node. A branch that follows from
+its sibling is dropped, a chain of bare wildcards is written one way, and all child steps from the document node are
+one step, because a document has one root element.
+"""
+
+from winnow.xpath import values
+from winnow.xpath.pattern import Axis, Kind, Node, Pattern, Test
+
+Key = tuple[object, ...]
+
+
+def sort_key(node: Node) -> Key:
+    """Total order; `label` None (the wildcard) cannot be compared with a string."""
+    return (
+        node.axis,
+        node.kind,
+        node.label or "",
+        node.tests,
+        tuple(map(sort_key, node.children)),
+        node.first,
+    )
+
+
+def follows(known: Node, asked: Node) -> bool:
+    """Below every node that has `known`, there is `asked` too (a sufficient rule: a homomorphism exists)."""
+    if known == asked:
+        return True
+    if asked.first:
+        return False
+    if asked.kind is known.kind and (asked.axis is known.axis or asked.axis is Axis.DESCENDANT) and _fits(known, asked):
+        return True
+    if asked.axis is Axis.CHILD or known.kind is not Kind.ELEMENT:
+        return False
+    # Below `known` is below its parent as well; an attribute on a descendant counts, too.
+    return any(follows(child._replace(axis=Axis.DESCENDANT, first=False), asked) for child in known.children)
+
+
+def _fits(known: Node, asked: Node) -> bool:
+    if asked.label is not None and asked.label != known.label:
+        return False
+    if not all(any(values.implies(have, want) for have in known.tests) for want in asked.tests):
+        return False
+    return all(any(follows(have, want) for have in known.children) for want in asked.children)
+
+
+def siblings(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    """Sorted, without duplicates and without what follows from another."""
+    if len(nodes) < 2:
+        return nodes
+    unique = sorted(set(nodes), key=sort_key)
+    return tuple(
+        node
+        for i, node in enumerate(unique)
+        if not any(
+            follows(other, node) and (j < i or not follows(node, other)) for j, other in enumerate(unique) if j != i
+        )
+    )
+
+
+def element(node: Node) -> Node:
+    """One way to write bare wildcards: `//*/a`, `//*//a` and `/*//a` all mean "at least two levels down"."""
+    if node.label is not None or node.axis is Axis.CHILD or node.tests or node.kind is not Kind.ELEMENT:
+        return node
+    if not node.children:  # some element below means some child element
+        return node._replace(axis=Axis.CHILD)
+    if len(node.children) == 1 and not node.children[0].first:
+        below = element(node.children[0]._replace(axis=Axis.DESCENDANT))
+        return Node(Axis.CHILD, Kind.ELEMENT, None, (), (below,))
+    return node
+
+
+def document(nodes: tuple[Node, ...]) -> tuple[Node, ...] | None:
+    """The children of the document node, unordered; None when no document can have them all."""
+    roots = [node for node in nodes if node.axis is Axis.CHILD]
+    others = [node for node in nodes if node.axis is Axis.DESCENDANT]
+    label: str | None = None
+    tests: tuple[Test, ...] = ()
+    below: tuple[Node, ...] = ()
+    for root in roots:
+        if root.kind is not Kind.ELEMENT or (label is not None and root.label not in {None, label}):
+            return None
+        label = label or root.label
+        tests += root.tests
+        below += root.children
+    merged = values.conjunction(tests)
+    if merged is None:
+        return None
+    # An attribute or text anywhere is on or below the root element: the same thing, asked of the document.
+    loose = [node for node in others if node.kind is not Kind.ELEMENT]
+    below = siblings((*below, *loose))
+    if label is None and not merged:
+        lifted = tuple(node for node in below if node.axis is Axis.DESCENDANT and node.kind is not Kind.ELEMENT)
+        below = tuple(node for node in below if node not in lifted)
+    else:
+        lifted = ()
+    found = [node for node in others if node.kind is Kind.ELEMENT]
+    if label is not None or merged or below:
+        found.append(Node(Axis.CHILD, Kind.ELEMENT, label, merged, below))
+    return siblings((*found, *lifted))
+
+
+def ordered_document(nodes: tuple[Node, ...]) -> tuple[Node, ...] | None:
+    """As `document`, in source order: the root steps become one, everything else stays."""
+    if len(nodes) < 2:
+        return nodes
+    if any(node.axis is not Axis.CHILD for node in nodes):
+        raise ValueError("several branches from the document node have no order")
+    merged = nodes[0]
+    for node in nodes[1:]:
+        tests = values.conjunction(merged.tests + node.tests)
+        if tests is None or (merged.label and node.label and merged.label != node.label):
+            return None
+        merged = Node(
+            Axis.CHILD, Kind.ELEMENT, merged.label or node.label, tests, ordered(merged.children + node.children)
+        )
+    return (merged,)
+
+
+def ordered(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    """Attributes first (they have no order in XML), each once; then the others as they came."""
+    if len(nodes) < 2:
+        return nodes
+    attributes = siblings(tuple(node for node in nodes if node.kind is Kind.ATTRIBUTE))
+    return attributes + tuple(node for node in nodes if node.kind is not Kind.ATTRIBUTE)
+
+
+def alternatives(patterns: list[Pattern]) -> tuple[Pattern, ...]:
+    """Sorted, without duplicates and without patterns that another one already covers."""
+    if len(patterns) < 2:
+        return tuple(patterns)
+    unique = sorted(set(patterns), key=lambda pattern: tuple(map(sort_key, pattern.children)))
+    if unique[0].ordered:
+        return tuple(unique)
+    return tuple(
+        pattern
+        for i, pattern in enumerate(unique)
+        if not any(
+            _covers(other, pattern) and (j < i or not _covers(pattern, other))
+            for j, other in enumerate(unique)
+            if j != i
+        )
+    )
+
+
+def _covers(wide: Pattern, narrow: Pattern) -> bool:
+    return all(any(follows(have, want) for have in narrow.children) for want in wide.children)

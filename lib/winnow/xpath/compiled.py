@@ -1,0 +1,111 @@
+"""A profile's XPath, compiled: its class, its patterns, and why."""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import NamedTuple
+
+from winnow.xpath import canonical, cost, libxml2
+from winnow.xpath.ast import Expr
+from winnow.xpath.conditions import Alts
+from winnow.xpath.limits import DEFAULT_LIMITS, Limits
+from winnow.xpath.normalise import Normaliser
+from winnow.xpath.parser import Parsed, parse
+from winnow.xpath.pattern import Axis, Node, Pattern
+from winnow.xpath.printer import to_xpath
+from winnow.xpath.reasons import Reason
+from winnow.xpath.rejected import Rejected
+from winnow.xpath.tokens import column
+
+XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
+
+
+class Class(Enum):
+    NATIVE = "native"
+    HYBRID = "hybrid"
+
+
+class Compiled(NamedTuple):
+    """NATIVE: true exactly when an alternative holds. HYBRID: true only if an alternative holds, and libxml2 decides.
+
+    No alternatives: never true. `Pattern(())` among them: always true (or, when hybrid, nothing is certain).
+    """
+
+    klass: Class
+    alternatives: tuple[Pattern, ...]
+    reasons: tuple[Reason, ...]
+    tree: Expr
+    namespaces: tuple[tuple[str, str], ...]  # the prefixes used, sorted
+
+    @property
+    def text(self) -> str:
+        """Canonical XPath for libxml2; its prefixes are bound by `namespaces`."""
+        return to_xpath(self.tree)
+
+
+def compile_profile(
+    xpath: str,
+    namespaces: Mapping[str, str] | None = None,
+    *,
+    ordered: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Compiled:
+    """Raises `Rejected`. A relative path starts at the root element, as in lxml.
+
+    >>> compile_profile("//a[b or @c = 'x']").klass.value
+    'native'
+    >>> compile_profile("//a[not(b)]").reasons[0].code
+    'not'
+    """
+    parsed = parse(xpath, limits)
+    bound = _bound(xpath, parsed, namespaces or {})
+    normaliser = Normaliser(xpath, bound, limits, ordered)
+    alts = normaliser.truth(parsed.tree)
+    patterns = _patterns(normaliser, alts)
+    used = tuple(sorted(bound.items()))
+    if not normaliser.noted or not patterns:
+        return Compiled(Class.NATIVE, patterns, (), parsed.tree, used)
+    degree, at = cost.degree(parsed.tree)
+    if degree > limits.cost:
+        raise Rejected(
+            "cost_limit",
+            f"libxml2 may need time in the power of {degree} of the document's size; {limits.cost} is the limit",
+            column=column(xpath, at),
+            hint="whole-document or sibling axes inside one another's predicates multiply",
+        )
+    compiled = Compiled(Class.HYBRID, patterns, normaliser.reasons(), parsed.tree, used)
+    libxml2.Evaluator(compiled.text, bound)  # raises when libxml2 would refuse it
+    return compiled
+
+
+def _bound(xpath: str, parsed: Parsed, namespaces: Mapping[str, str]) -> dict[str, str]:
+    bound: dict[str, str] = {}
+    for prefix, at in parsed.prefixes.items():
+        uri = XML_NAMESPACE if prefix == "xml" else namespaces.get(prefix)
+        if not uri:
+            raise Rejected("unbound_prefix", f"prefix {prefix!r} is not bound to a namespace", column=column(xpath, at))
+        bound[prefix] = uri
+    if "" in namespaces:
+        raise Rejected(
+            "empty_prefix",
+            "XPath 1.0 has no default namespace: a name without prefix is in no namespace",
+            hint="bind a prefix, and write it before the names",
+        )
+    return bound
+
+
+def _patterns(normaliser: Normaliser, alts: Alts) -> tuple[Pattern, ...]:
+    patterns: list[Pattern] = []
+    for alt in normaliser.algebra.at_root_element(alts):
+        nodes = alt.root
+        if len(nodes) == 1 and nodes[0].axis is Axis.CHILD and nodes[0].label is not None:
+            children: tuple[Node, ...] | None = nodes
+        elif normaliser.ordered:
+            try:
+                children = canonical.ordered_document(nodes)
+            except ValueError as error:
+                raise normaliser.not_ordered(str(error), 0) from None
+        else:
+            children = canonical.document(nodes)
+        if children is not None:
+            patterns.append(Pattern(children, normaliser.ordered))
+    return canonical.alternatives(patterns)
