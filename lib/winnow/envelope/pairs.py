@@ -1,0 +1,86 @@
+"""The answer of a join: pairs of ids, sorted, and the counters that say what it cost."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow.envelope.kernel import kernel
+
+
+class Counters(NamedTuple):
+    build: int  # sequences in the query tree
+    stream: int  # data sequences
+    node_pairs: int  # envelope tests with a tree node on at least one side
+    leaf_pairs: int  # pairs of sequences that no envelope could rule out
+    candidates: int  # those of them that the labels could not rule out either: tested position by position
+    results: int
+
+
+class Pairs(NamedTuple):
+    """`queries[k]` lies in `data[k]`; ascending by data, then query; no pair comes twice: a tree holds an id once."""
+
+    data: NDArray[np.int32]
+    queries: NDArray[np.int32]
+    counters: Counters
+
+
+@kernel
+def _sort_rows(
+    data: NDArray[np.int32], queries: NDArray[np.int32], offsets: NDArray[np.int64], rank: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Query ranks grouped by data rank and ascending within a group.
+
+    A comparison sort of tens of millions of pairs would cost more than the join. Groups are made by counting; a
+    group that is dense in query ranks is sorted by marking bits, a sparse one by comparison.
+    """
+    grouped = np.empty(queries.size, np.int32)
+    fill = offsets[:-1].copy()
+    for k in range(queries.size):
+        group = data[k]
+        grouped[fill[group]] = rank[queries[k]]
+        fill[group] += 1
+    words = np.zeros((rank.size + 63) // 64, np.uint64)
+    one = np.uint64(1)
+    for group in range(offsets.size - 1):
+        begin = offsets[group]
+        end = offsets[group + 1]
+        if (end - begin) * 16 < words.size:
+            grouped[begin:end].sort()
+            continue
+        for k in range(begin, end):
+            words[grouped[k] >> 6] |= one << np.uint64(grouped[k] & 63)
+        at = begin
+        for w in range(words.size):
+            word = words[w]
+            if word:
+                for bit in range(64):
+                    if (word >> np.uint64(bit)) & one:
+                        grouped[at] = w * 64 + bit
+                        at += 1
+                words[w] = 0
+    return grouped
+
+
+def _ranks(ids: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    order = np.argsort(ids, kind="stable")
+    rank = np.empty(len(ids), np.int32)
+    rank[order] = np.arange(len(ids), dtype=np.int32)
+    return rank, ids[order]
+
+
+def sorted_pairs(
+    data: NDArray[np.int32],
+    queries: NDArray[np.int32],
+    data_ids: NDArray[np.int32],
+    query_ids: NDArray[np.int32],
+    counters: Counters,
+) -> Pairs:
+    """Turn pairs of rows, in the order the walk met them, into sorted pairs of ids."""
+    data_rank, data_sorted = _ranks(data_ids)
+    query_rank, query_sorted = _ranks(query_ids)
+    data = data_rank[data]
+    counts = np.bincount(data, minlength=len(data_ids))
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    ranks = _sort_rows(data, queries, offsets, query_rank)
+    return Pairs(np.repeat(data_sorted, counts), query_sorted[ranks], counters)
