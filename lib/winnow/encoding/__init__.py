@@ -2,11 +2,23 @@
 
 from winnow.encoding.batch import ENCODING_VERSION, EncodedBatch, Status, concat
 from winnow.encoding.encoder import Encoder
+from winnow.encoding.location import locate
+from winnow.encoding.numbers import parse_number
 from winnow.encoding.paths import DOCUMENT_PATH, PathTable
+from winnow.encoding.sequences import (
+    ANY_ATTRIBUTE,
+    ANY_ELEMENT,
+    branch_sequence,
+    document_sequences,
+    path_sequence,
+)
+from winnow.encoding.transcode import to_utf8
 from winnow.encoding.tree import document_parser, encode_tree
 from winnow.encoding.vocabulary import TEXT_LABEL, TEXT_SYMBOL, Vocabulary, kind_of
 
 __all__ = [
+    "ANY_ATTRIBUTE",
+    "ANY_ELEMENT",
     "DOCUMENT_PATH",
     "ENCODING_VERSION",
     "TEXT_LABEL",
@@ -16,8 +28,14 @@ __all__ = [
     "PathTable",
     "Status",
     "Vocabulary",
+    "branch_sequence",
     "concat",
     "document_parser",
+    "document_sequences",
     "encode_tree",
     "kind_of",
+    "locate",
+    "parse_number",
+    "path_sequence",
+    "to_utf8",
 ]

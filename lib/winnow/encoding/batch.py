@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +22,12 @@ class Status(IntEnum):
 
 
 class EncodedBatch(NamedTuple):
-    """Documents `d` with nodes `doc_offsets[d]:doc_offsets[d + 1]`, in pre-order: an element, its attributes, its content.
+    """Documents `d` with nodes `doc_offsets[d]:doc_offsets[d + 1]`, in pre-order: element, its attributes, its content.
 
     Node indexes (`end`, `parent`, `text_parent`) count within the batch. A node's descendants are `node + 1:end[node]`.
-    The string-value of node `i` is `values[value_start[i]:value_end[i]]`, UTF-8: for an element all its descendant text,
-    for an attribute its normalised value. Text nodes are not nodes here but have arrays of their own, in document order.
-    Without values, the arrays about values and texts are empty and `with_values` is False.
+    The string-value of node `i` is `values[value_start[i]:value_end[i]]`, UTF-8: all descendant text of an element, the
+    normalised value of an attribute. Text nodes are not nodes here; they have arrays of their own, in document
+    order. Without values, the arrays about values and texts are empty and `with_values` is False.
 
     Numba takes the batch as one argument. All arrays are read-only, so that a kernel is compiled for one type of them.
     """
@@ -118,13 +118,15 @@ def concat(batches: Sequence[EncodedBatch]) -> EncodedBatch:
 
 def freeze(batch: EncodedBatch) -> EncodedBatch:
     """The batch with every array contiguous and read-only."""
-    fields: list[object] = []
+    fields: list[Any] = []
     for field in batch:
         if isinstance(field, np.ndarray):
-            field = np.ascontiguousarray(field).view()
-            field.setflags(write=False)
-        fields.append(field)
-    return EncodedBatch(*fields)  # type: ignore[arg-type]
+            frozen = np.ascontiguousarray(field).view()
+            frozen.setflags(write=False)
+            fields.append(frozen)
+        else:
+            fields.append(field)
+    return EncodedBatch(*fields)
 
 
 def _offsets(parts: Sequence[Longs]) -> Longs:

@@ -6,10 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winnow.encoding.batch import EncodedBatch, Status, concat
-from winnow.encoding.names import ATTRIBUTE, DECLARATION, NAMESPACE, NameTable
-from winnow.encoding.namespaces import Contexts, UnresolvedNameError, declares_utf8
-from winnow.encoding.paths import PathTable
-from winnow.encoding.scanner import (
+from winnow.encoding.layout import (
     DONE,
     GIVEN_UP,
     GROW,
@@ -20,9 +17,13 @@ from winnow.encoding.scanner import (
     POSITION,
     STOP,
     UTF8,
+    Scan,
     Source,
-    scan,
 )
+from winnow.encoding.names import ATTRIBUTE, DECLARATION, NAMESPACE, NameTable
+from winnow.encoding.namespaces import Contexts, UnresolvedNameError, declares_utf8
+from winnow.encoding.paths import PathTable
+from winnow.encoding.scanner import scan_documents
 from winnow.encoding.simd import SLACK
 from winnow.encoding.tree import encode_content
 from winnow.encoding.vocabulary import Vocabulary
@@ -60,31 +61,37 @@ class Encoder:
         np.cumsum(np.fromiter(map(len, documents), np.int64, len(documents)), out=offsets[1:])
         return self.encode_buffer(np.frombuffer(b"".join([*documents, bytes(SLACK)]), np.uint8), offsets, values=values)
 
-    def encode_buffer(self, data: Bytes, offsets: npt.NDArray[np.integer], *, values: bool) -> EncodedBatch:
-        """Encode the documents `data[offsets[d]:offsets[d + 1]]`, the layout of an Arrow binary column, without copying.
+    def encode_buffer(
+        self, data: Bytes, offsets: npt.NDArray[np.int64] | npt.NDArray[np.int32], *, values: bool
+    ) -> EncodedBatch:
+        """Encode the documents `data[offsets[d]:offsets[d + 1]]`, the layout of an Arrow binary column, uncopied.
 
         Only the documents at the very end of the buffer are copied, because the scanner reads blocks.
         """
-        offsets = np.ascontiguousarray(offsets, np.int64)
-        self._check(data, offsets)
+        _check(data, offsets)
         if len(self._names) > _MAX_NAMES:
             self._forget_names()
-        data, offsets = data[offsets[0] : offsets[-1] + SLACK], offsets - offsets[0]
-        documents = offsets.size - 1
-        self._workspace.reserve(offsets, values=values)
+        data = data[offsets[0] : int(offsets[-1]) + SLACK]
+        starts = offsets.astype(np.int64) - offsets[0]
+        documents = starts.size - 1
+        self._workspace.reserve(starts, values=values)
         self._workspace.state[:] = 0
         self._workspace.state[POSITION] = -1
-        padded = int(np.searchsorted(offsets[1:], data.size - SLACK, side="right"))
-        self._scan(_source(data, offsets), padded)
+        padded = int(np.searchsorted(starts[1:], data.size - SLACK, side="right"))
+        self._scan(_source(data, starts), padded)
         if padded < documents:
-            tail = np.concatenate([data[offsets[padded] : offsets[-1]], np.zeros(SLACK, np.uint8)])
-            self._scan(_source(tail, offsets - offsets[padded]), documents)
-        return self._walk_the_rest(self._workspace.batch(documents), data, offsets)
+            tail = np.concatenate([data[starts[padded] : starts[-1]], np.zeros(SLACK, np.uint8)])
+            self._scan(_source(tail, starts - starts[padded]), documents)
+        return self._walk_the_rest(self._workspace.batch(documents), data, starts)
 
     def _scan(self, source: Source, stop: int) -> None:
         workspace = self._workspace
         workspace.state[STOP] = stop
-        while (result := scan(source, self._names.index, workspace.output, workspace.work, workspace.state)) != DONE:
+        while True:
+            scan = Scan(source, self._names.index, workspace.output, workspace.work, workspace.state)
+            result = scan_documents(scan)
+            if result == DONE:
+                return
             if result == GROW:
                 workspace.grow()
                 continue
@@ -122,13 +129,13 @@ class Encoder:
         self._names = NameTable()
         self._contexts = Contexts()
 
-    @staticmethod
-    def _check(data: Bytes, offsets: Longs) -> None:
-        size = int(offsets[-1] - offsets[0])
-        if size > _MAX_BYTES:
-            raise UsageError("batch_too_large", f"{size} bytes in one batch, the limit is {_MAX_BYTES}")
-        if offsets[0] < 0 or offsets[-1] > data.size or (np.diff(offsets) < 0).any():
-            raise UsageError("bad_offsets", f"offsets must grow from 0 to the size of the buffer, {data.size}")
+
+def _check(data: Bytes, offsets: npt.NDArray[np.int64] | npt.NDArray[np.int32]) -> None:
+    size = int(offsets[-1]) - int(offsets[0])
+    if size > _MAX_BYTES:
+        raise UsageError("batch_too_large", f"{size} bytes in one batch, the limit is {_MAX_BYTES}")
+    if offsets[0] < 0 or offsets[-1] > data.size or (np.diff(offsets) < 0).any():
+        raise UsageError("bad_offsets", f"offsets must grow from 0 to the size of the buffer, {data.size}")
 
 
 def _source(data: Bytes, offsets: Longs) -> Source:

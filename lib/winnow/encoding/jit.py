@@ -1,4 +1,4 @@
-"""How kernels are compiled: one decorator, so that every kernel has the same options and a cache that is never stale."""
+"""How kernels are compiled: one decorator, so that all have the same options and a cache that is never stale."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -7,6 +7,7 @@ from winnow.encoding.jit import kernel
 from winnow.encoding.simd import (
     BLOCK,
     apostrophe_mask,
+    as_word,
     greater_than_mask,
     less_than_mask,
     lowest_bit,
@@ -21,7 +22,7 @@ QUOTE, APOSTROPHE, EQUALS, COLON = 0x22, 0x27, 0x3D, 0x3A
 LESS_THAN, GREATER_THAN, SLASH, BANG, QUESTION = 0x3C, 0x3E, 0x2F, 0x21, 0x3F
 DASH, CLOSING_BRACKET, OPENING_BRACKET, SPACE = 0x2D, 0x5D, 0x5B, 0x20
 
-_XMLNS = 0x736E6C6D78  # `xmlns` as a little-endian word
+_XMLNS = as_word(b"xmlns")
 
 
 @kernel
@@ -76,7 +77,7 @@ def skip_blanks(data: Bytes, i: int, end: int) -> int:
 def section_end(data: Bytes, start: int, end: int, closing: int, count: int) -> int:
     """The index after the first `>` that follows `count` bytes `closing`, none of them before `start`; -1 without one.
 
-    Ends comments (`-->`), CDATA sections (`]]>`) and processing instructions (`?>`); `start` is where they begin inside.
+    Ends comments (`-->`), CDATA sections (`]]>`) and processing instructions (`?>`); `start` is where their inside is.
     """
     i = start
     while True:
@@ -98,7 +99,7 @@ def doctype_end(data: Bytes, start: int, end: int) -> int:
             return i + 1
         if c == OPENING_BRACKET:
             return -1
-        if c == QUOTE or c == APOSTROPHE:
+        if c in (QUOTE, APOSTROPHE):
             i = find_quote(data, i + 1, end, c)
         i += 1
     return -1

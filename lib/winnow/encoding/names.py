@@ -19,7 +19,13 @@ Words = npt.NDArray[np.int64]
 
 ELEMENT, ATTRIBUTE, NAMESPACE, DECLARATION = 0, 1, 2, 3  # what a span is: a qualified name, `xmlns:p="…"`, `<?xml …?>`
 
-KEY, HASH, SPAN, VALUE, WIDTH = 0, 1, 2, 3, 4  # columns of a slot; SPAN is (start in the heap << 32) | length; VALUE -1 is empty
+KEY, HASH, SPAN, VALUE, WIDTH = (
+    0,
+    1,
+    2,
+    3,
+    4,
+)  # columns of a slot; SPAN is (start in the heap << 32) | length; VALUE -1 is empty
 _MULTIPLIER = -7046029254386353131  # 2**64 / golden ratio, odd
 
 
@@ -33,11 +39,6 @@ class NameIndex(NamedTuple):
     heap: Bytes
     mask: int
     seed: int
-
-
-@kernel
-def raw_index(index: NameIndex) -> NameIndex:
-    return NameIndex(raw(index.slots), raw(index.heap), index.mask, index.seed)
 
 
 @kernel
@@ -102,15 +103,16 @@ def _store(index: NameIndex, start: int, length: int, key: int, value: int) -> N
 @kernel
 def _insert(index: NameIndex, start: int, length: int, key: int, value: int) -> None:
     """Store a span that lies in the heap and is not in the table yet."""
-    _store(raw_index(index), start, length, key, value)
+    _store(NameIndex(raw(index.slots), raw(index.heap), index.mask, index.seed), start, length, key, value)
 
 
 @kernel
 def _rehash(old: NameIndex, new: NameIndex) -> None:
+    target = NameIndex(raw(new.slots), raw(new.heap), new.mask, new.seed)
     for slot in range(0, old.slots.size, WIDTH):
         if old.slots[slot + VALUE] >= 0:
             span = old.slots[slot + SPAN]
-            _store(raw_index(new), span >> 32, span & 0xFFFFFFFF, old.slots[slot + KEY], old.slots[slot + VALUE])
+            _store(target, span >> 32, span & 0xFFFFFFFF, old.slots[slot + KEY], old.slots[slot + VALUE])
 
 
 class NameTable:

@@ -46,6 +46,10 @@ class PathTable:
     def find(self, parent: int, symbol: int) -> int | None:
         return self._ids.get((parent, symbol))
 
+    def step(self, path: int) -> tuple[int, int]:
+        """(parent path, symbol) of a path."""
+        return int(self._rows[path, 0]), int(self._rows[path, 1])
+
     @property
     def parents(self) -> Ints:
         """The parent path of every path; always smaller than the path itself."""
@@ -63,19 +67,19 @@ class PathTable:
         """The labels from the root to the node."""
         labels: list[str] = []
         while path != DOCUMENT_PATH:
-            labels.append(vocabulary.label(int(self._rows[path, 1])))
-            path = int(self._rows[path, 0])
+            path, symbol = self.step(path)
+            labels.append(vocabulary.label(symbol))
         return tuple(reversed(labels))
 
     def rows(self, *, start: int = 1) -> Iterator[tuple[int, int, int]]:
         """Rows (path, parent, symbol) from path `start` on, parents before children; the document is not a row."""
-        return ((path, int(self._rows[path, 0]), int(self._rows[path, 1])) for path in range(start, len(self)))
+        return ((path, *self.step(path)) for path in range(start, len(self)))
 
     def extend(self, rows: Iterable[tuple[int, int, int]]) -> None:
         """Take over rows, in any order, of a table that continues this one; all or nothing."""
         new: dict[int, tuple[int, int]] = {}
         for path, parent, symbol in rows:
-            known = self._key(path) if 0 < path < len(self) else new.setdefault(path, (parent, symbol))
+            known = self.step(path) if 0 < path < len(self) else new.setdefault(path, (parent, symbol))
             if known != (parent, symbol):
                 raise DataError(
                     "path_conflict",
@@ -100,9 +104,6 @@ class PathTable:
         for path, parent, symbol in other.rows():
             mapping[path] = self.add(int(mapping[parent]), int(symbols[symbol]))
         return mapping
-
-    def _key(self, path: int) -> tuple[int, int]:
-        return int(self._rows[path, 0]), int(self._rows[path, 1])
 
     def _column(self, column: int) -> Ints:
         values = np.ascontiguousarray(self._rows[: len(self), column])

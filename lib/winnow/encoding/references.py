@@ -7,14 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from winnow.encoding.jit import kernel
-from winnow.encoding.simd import BLOCK, attribute_special_mask, copy_block, lowest_bit, text_end_mask, word_at
+from winnow.encoding.simd import BLOCK, as_word, attribute_special_mask, copy_block, lowest_bit, text_end_mask, word_at
 
 Bytes = npt.NDArray[np.uint8]
 
 AMPERSAND, LESS_THAN, LINE_FEED, RETURN, SPACE = 0x26, 0x3C, 0x0A, 0x0D, 0x20
 
-_AMP, _LT, _GT = 0x3B706D61, 0x3B746C, 0x3B7467  # `amp;`, `lt;`, `gt;` as little-endian words
-_QUOT, _APOS = 0x3B746F7571, 0x3B736F7061
+_AMP, _LT, _GT, _QUOT, _APOS = (as_word(name) for name in (b"amp;", b"lt;", b"gt;", b"quot;", b"apos;"))
 
 
 @kernel

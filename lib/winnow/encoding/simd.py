@@ -10,7 +10,7 @@ buffer must have `SLACK` readable (for `copy_block`: writable) bytes after its l
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
@@ -35,7 +35,12 @@ def raw(typing_context: Any, array: Any) -> Any:
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
         return cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0]).data
 
-    return types.CPointer(array.dtype)(array), codegen
+    return types.CPointer(array.dtype)(array), codegen  # type: ignore[attr-defined]
+
+
+def as_word(data: bytes) -> int:
+    """What `word_at` gives for these bytes, at most 8, when those after them are masked out."""
+    return int.from_bytes(data, "little")
 
 
 def _splat(byte: int) -> Lanes:

@@ -1,8 +1,9 @@
 """The exact slow path: a document parsed by libxml2 and walked node by node, giving the same arrays as the scanner."""
 
-from lxml import etree
+from typing import Any, cast
 
 import numpy as np
+from lxml import etree
 
 from winnow.encoding.batch import ENCODING_VERSION, EncodedBatch, Status, freeze
 from winnow.encoding.paths import DOCUMENT_PATH, PathTable
@@ -13,13 +14,13 @@ _CONTENT = etree.XPath("node()", smart_strings=False)
 
 def document_parser() -> etree.XMLParser:
     """The parser whose view of a document is the reference: no network, no external entities, libxml2's own limits."""
-    return etree.XMLParser(no_network=True, resolve_entities="internal", load_dtd=False, huge_tree=False)
+    return etree.XMLParser(no_network=True, load_dtd=False, huge_tree=False)
 
 
 def encode_tree(root: etree._Element, vocabulary: Vocabulary, paths: PathTable, *, values: bool) -> EncodedBatch:
     """A batch of the one document with this root element."""
     walk = _Walk(vocabulary, paths)
-    walk.element(root, -1, DOCUMENT_PATH, 1)
+    walk.document(root)
     return walk.batch(values=values)
 
 
@@ -44,9 +45,9 @@ class _Walk:
         self._attribute_values = bytearray()
         self._attributes: list[int] = []
 
-    def element(self, root: etree._Element, parent: int, parent_path: int, level: int) -> None:
-        """Depth is libxml2's to bound, and it may be 2048: the stack is explicit."""
-        pending: list[tuple[etree._Element | str | int, int]] = [(root, parent)]
+    def document(self, root: etree._Element) -> None:
+        """Depth is libxml2's to bound, and it may be 2048: the stack is explicit. An int closes the node it names."""
+        pending: list[tuple[Any, int]] = [(root, -1)]
         while pending:
             item, parent = pending.pop()
             if isinstance(item, int):
@@ -59,14 +60,14 @@ class _Walk:
             elif isinstance(item.tag, str):
                 node = self._open(item, parent)
                 pending.append((node, parent))
-                pending.extend((child, node) for child in reversed(_CONTENT(item)))
+                pending.extend((child, node) for child in reversed(cast("list[Any]", _CONTENT(item))))
 
     def _open(self, element: etree._Element, parent: int) -> int:
         path, level = self._nodes[parent][:2] if parent >= 0 else (DOCUMENT_PATH, 0)
         node = self._node(str(element.tag), path, level, parent)
         self._spans[node] = (len(self._text), len(self._text))
         for name, value in element.attrib.items():
-            attribute = self._node(f"@{name}", self._nodes[node][0], level + 1, node)
+            attribute = self._node("@" + str(name), self._nodes[node][0], level + 1, node)
             self._attributes.append(attribute)
             start = len(self._attribute_values)
             self._attribute_values += str(value).encode()

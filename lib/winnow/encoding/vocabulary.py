@@ -67,7 +67,7 @@ class Vocabulary:
         return np.array([kind_of(label) for label in self._labels], np.uint8)
 
     def rows(self, *, start: int = 0) -> Iterator[tuple[int, str]]:
-        """Rows (symbol, label) from symbol `start` on; `start=len(...)` of an earlier moment gives what is new since."""
+        """Rows (symbol, label) from symbol `start` on; an earlier `len` as `start` gives what is new since then."""
         return ((symbol, self._labels[symbol]) for symbol in range(start, len(self._labels)))
 
     def extend(self, rows: Iterable[tuple[int, str]]) -> None:

@@ -1,9 +1,11 @@
 """The scanner's memory, kept between calls: pages that are already there are the cheapest."""
 
+from typing import Any
+
 import numpy as np
 
-from winnow.encoding.batch import ENCODING_VERSION, EncodedBatch, freeze
-from winnow.encoding.scanner import FRAME, NODES, SPAN, STATE_SIZE, TEXTS, VALUES, Longs, Output, Work
+from winnow.encoding.batch import ENCODING_VERSION, EncodedBatch, Longs, freeze
+from winnow.encoding.layout import FRAME, NODES, SPAN, STATE_SIZE, TEXTS, VALUES, Output, Work
 from winnow.encoding.simd import SLACK
 
 _PER_NODE = ("path", "end", "level", "parent", "value_start", "value_end")
@@ -19,7 +21,9 @@ _TYPES = (
 class Workspace:
     def __init__(self) -> None:
         self.state: Longs = np.zeros(STATE_SIZE, np.int64)
-        self.output = Output(**{name: np.zeros(0, dtype) for name, dtype in _TYPES.items()}, node_capacity=0, text_capacity=0)
+        self.output = Output(
+            **{name: np.zeros(0, dtype) for name, dtype in _TYPES.items()}, node_capacity=0, text_capacity=0
+        )
         self.work = Work(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint8), False)
 
     def reserve(self, offsets: Longs, *, values: bool) -> None:
@@ -57,13 +61,11 @@ class Workspace:
         return freeze(EncodedBatch(version=ENCODING_VERSION, with_values=with_values, **arrays))
 
     def _resize(self, names: tuple[str, ...], size: int) -> None:
-        arrays = {}
+        arrays: dict[str, Any] = {}
         for name in names:
             old = getattr(self.output, name)
             if old.size < size:
                 arrays[name] = np.empty(size, old.dtype)
                 arrays[name][: old.size] = old
-        self.output = self.output._replace(**arrays)
-        self.output = self.output._replace(
-            node_capacity=self.output.path.size, text_capacity=self.output.text_parent.size
-        )
+        output = self.output._replace(**arrays)
+        self.output = output._replace(node_capacity=output.path.size, text_capacity=output.text_parent.size)
