@@ -7,6 +7,7 @@ from typing import NamedTuple
 from winnow.xpath import canonical, cost, libxml2
 from winnow.xpath.ast import Expr
 from winnow.xpath.conditions import Alts
+from winnow.xpath.existential import existential
 from winnow.xpath.limits import DEFAULT_LIMITS, Limits
 from winnow.xpath.normalise import Normaliser
 from winnow.xpath.parser import Parsed, parse
@@ -38,8 +39,8 @@ class Compiled(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Canonical XPath for libxml2; its prefixes are bound by `namespaces`."""
-        return to_xpath(self.tree)
+        """XPath for libxml2 with the same truth value; its prefixes are bound by `namespaces`."""
+        return to_xpath(existential(self.tree))
 
 
 def compile_profile(
@@ -64,7 +65,7 @@ def compile_profile(
     used = tuple(sorted(bound.items()))
     if not normaliser.noted or not patterns:
         return Compiled(Class.NATIVE, patterns, (), parsed.tree, used)
-    degree, at = cost.degree(parsed.tree)
+    degree, at = cost.degree(existential(parsed.tree))
     if degree > limits.cost:
         raise Rejected(
             "cost_limit",
@@ -95,7 +96,7 @@ def _bound(xpath: str, parsed: Parsed, namespaces: Mapping[str, str]) -> dict[st
 
 def _patterns(normaliser: Normaliser, alts: Alts) -> tuple[Pattern, ...]:
     patterns: list[Pattern] = []
-    for alt in normaliser.algebra.at_root_element(alts):
+    for alt in normaliser.from_document(alts):
         nodes = alt.root
         if len(nodes) == 1 and nodes[0].axis is Axis.CHILD and nodes[0].label is not None:
             children: tuple[Node, ...] | None = nodes

@@ -177,8 +177,16 @@ class Normaliser:
                     alts = self._step(step.axis, step, alts)
             except TooManyError:
                 self.because("alternatives", step.at)
-                alts = self._step(step.axis, step, forgetful(alts))
+                return ALWAYS
         return alts
+
+    def from_document(self, alts: Alts) -> Alts:
+        """Conditions on the root element, the context node of a profile, as conditions from the document node."""
+        try:
+            return self.algebra.at_root_element(alts)
+        except TooManyError:
+            self.because("alternatives", 0)
+            return self.algebra.at_root_element(forgetful(alts))
 
     def _step(self, axis: str, step: Step, alts: Alts) -> Alts:
         """One step back: conditions on the node reached become conditions on the node it is reached from."""

@@ -5,8 +5,7 @@ from winnow.xpath.ast import Call, Expr, Filter, Literal, Number, Operation, Pat
 # Looser binds lower; `neg` and primaries included so that parentheses appear exactly where they are needed.
 _BINDS = {"or": 1, "and": 2, "=": 3, "!=": 3, "<": 4, "<=": 4, ">": 4, ">=": 4, "+": 5, "-": 5}
 _BINDS |= {"*": 6, "div": 6, "mod": 6, "neg": 7, "|": 8}
-_PRIMARY = 10
-_PATH = 9
+_PATH, _FILTER, _PRIMARY = 9, 10, 11
 
 
 def to_xpath(expr: Expr) -> str:
@@ -48,6 +47,8 @@ def _strength(expr: Expr) -> int:
             return _BINDS[expr.op]
         case Path():
             return _PATH
+        case Filter():
+            return _FILTER
         case _:
             return _PRIMARY
 
@@ -67,7 +68,7 @@ def _path(path: Path) -> str:
         return "/"
     # `/` separates steps, and begins an absolute path; a base is a step of its own.
     if path.base is not None:
-        parts.append(_wrapped(path.base, _PRIMARY))
+        parts.append(_wrapped(path.base, _FILTER))
     separator = "/" if path.absolute or path.base is not None else ""
     last = len(path.steps) - 1
     for i, step in enumerate(path.steps):

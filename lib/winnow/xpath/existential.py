@@ -1,0 +1,85 @@
+"""Rewrites an expression whose truth is all that matters, so that libxml2 need not collect nodes.
+
+`//a/following-sibling::b` selects nodes, finds duplicates one by one, and is cubic in the number of siblings. As a
+truth value it is the same as `//a[following-sibling::b]`, which stops at the first `b` it finds.
+"""
+
+from winnow.xpath.ast import Call, Expr, Filter, Operation, Path, Step
+from winnow.xpath.constants import constant
+from winnow.xpath.cost import SIDEWAYS
+from winnow.xpath.functions import Type, type_of
+from winnow.xpath.values import FLIPPED
+
+
+def existential(expr: Expr) -> Expr:
+    """An expression that converts to the same boolean."""
+    match expr:
+        case Path():
+            return _split(_inner_path(expr), None)
+        case Operation("or" | "and" | "|"):
+            return Operation("and" if expr.op == "and" else "or", tuple(map(existential, expr.operands)), expr.at)
+        case Call("not" | "boolean"):
+            return expr._replace(args=tuple(map(existential, expr.args)))
+        case Operation() if expr.op in FLIPPED:
+            return _comparison(expr)
+        case _:
+            return _inner(expr)
+
+
+def _comparison(expr: Operation) -> Expr:
+    """A node set and a constant: some node must compare so, and that can be asked further down the path."""
+    left, right = expr.operands
+    op = expr.op
+    if constant(left) is not None:
+        left, right, op = right, left, FLIPPED[op]
+    if isinstance(left, Path) and constant(right) is not None and type_of(right) is not Type.BOOLEAN:
+        path = _inner_path(left)
+        return _split(path, Operation(op, (path, right), expr.at))
+    return _inner(expr)
+
+
+def _inner(expr: Expr) -> Expr:
+    """The same value, with predicates inside rewritten."""
+    match expr:
+        case Path():
+            return _inner_path(expr)
+        case Filter():
+            return expr._replace(base=_inner(expr.base), predicates=tuple(map(_predicate, expr.predicates)))
+        case Operation():
+            return expr._replace(operands=tuple(map(_inner, expr.operands)))
+        case Call():
+            return expr._replace(args=tuple(map(_inner, expr.args)))
+        case _:
+            return expr
+
+
+def _inner_path(path: Path) -> Path:
+    base = None if path.base is None else _inner(path.base)
+    return path._replace(base=base, steps=tuple(map(_step, path.steps)))
+
+
+def _step(step: Step) -> Step:
+    return step._replace(predicates=tuple(map(_predicate, step.predicates))) if step.predicates else step
+
+
+def _predicate(expr: Expr) -> Expr:
+    """A number is a position, not a truth value."""
+    return _inner(expr) if type_of(expr) is Type.NUMBER else existential(expr)
+
+
+def _split(path: Path, compared: Operation | None) -> Expr:
+    """From the last step sideways to the first, it and what follows becomes a predicate of what precedes."""
+    found: Expr = path
+    for i in range(len(path.steps) - 1, -1, -1):
+        if path.steps[i].axis not in SIDEWAYS or (i == 0 and path.base is None):
+            continue
+        rest: Expr = Path(False, None, path.steps[i:], path.steps[i].at)
+        if compared is not None:
+            rest = compared._replace(operands=(rest, compared.operands[1]))
+            compared = None
+        if i == 0 and path.base is not None:
+            return Filter(path.base, (rest,), path.at)
+        before = path.steps[i - 1]
+        path = path._replace(steps=(*path.steps[: i - 1], before._replace(predicates=(*before.predicates, rest))))
+        found = path
+    return found if compared is None else compared._replace(operands=(found, compared.operands[1]))
