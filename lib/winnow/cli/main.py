@@ -1,0 +1,51 @@
+"""`winnow`: one verb per need.
+
+Exit codes: 0 done, 1 failed, 2 wrong call, 3 done with refused input, 65 bad data, 75 try again.
+"""
+
+import argparse
+import importlib
+import json
+import logging
+import os
+import sys
+from collections.abc import Sequence
+
+from winnow import __version__
+from winnow.errors import WinnowError
+
+# name -> (module, what it does). A module has add_arguments(parser) and run(args) -> exit code.
+COMMANDS = {
+    "ingest": ("winnow.cli.ingest", "bring documents or profiles into the lake"),
+    "status": ("winnow.cli.status", "tables of the lake: version, rows, files, size"),
+    "generate": ("winnow.cli.generate", "make sample documents and profiles"),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    parser = argparse.ArgumentParser(prog="winnow", description="Which XPath profiles does each XML document satisfy?")
+    parser.add_argument("--version", action="version", version=f"winnow {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (module, what) in COMMANDS.items():
+        command = commands.add_parser(name, help=what, description=what)
+        if name in given:  # only the chosen command's module is imported: the others may be heavy
+            importlib.import_module(module).add_arguments(command)
+    args = parser.parse_args(given)
+    logging.basicConfig(level=os.environ.get("WINNOW_LOG", "WARNING"), format="%(levelname)s %(name)s: %(message)s")
+    try:
+        code: int = importlib.import_module(COMMANDS[args.command][0]).run(args)
+    except WinnowError as error:
+        print(f"winnow: {error}", file=sys.stderr)
+        if not sys.stderr.isatty():  # one line for machines: schedulers decide by it
+            record = {"code": error.code, "message": error.message, "hint": error.hint, "exit": error.exit_code}
+            print(json.dumps({"winnow_error": record}), file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("winnow: interrupted; run the same command again to finish", file=sys.stderr)
+        return 130
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

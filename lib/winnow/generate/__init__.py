@@ -1,0 +1,1 @@
+"""Generators: sample documents and profiles, the same bytes for the same seed. Pure."""

@@ -1,0 +1,210 @@
+"""Read a profile file (CSV or JSONL, plain or .gz) into valid rows and rejected rows; nothing is dropped."""
+
+import csv
+import datetime as dt
+import difflib
+import gzip
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import pyarrow as pa
+
+from winnow.errors import UsageError
+from winnow.ingest.reasons import ProfileReason
+
+PROFILES = pa.schema(
+    [
+        ("profile_id", pa.string()),
+        ("xpath", pa.string()),
+        ("namespaces", pa.map_(pa.string(), pa.string())),
+        ("ordered", pa.bool_()),
+        ("subscriber", pa.string()),
+        ("destination", pa.string()),
+        ("valid_from", pa.date32()),
+        ("valid_to", pa.date32()),
+    ]
+)
+REJECTED = pa.schema(
+    [
+        ("source", pa.string()),
+        ("row_number", pa.int64()),
+        ("profile_id", pa.string()),
+        ("reason", pa.string()),
+        ("column", pa.int64()),
+        ("message", pa.string()),
+        ("raw", pa.string()),
+    ]
+)
+MAX_ID = 256
+MAX_XPATH = 100_000
+RAW_KEPT = 2_000
+_TRUE = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
+
+
+class ProfileFile(NamedTuple):
+    profiles: pa.Table
+    rejected: pa.Table
+    ignored_fields: dict[str, int]  # unknown fields and how many rows had them: reported, never silent
+
+
+class _FaultError(Exception):
+    def __init__(self, reason: ProfileReason, message: str, column: int = 0) -> None:
+        self.reason, self.message, self.column = reason, message, column
+
+
+def read_profiles(path: str) -> ProfileFile:
+    """Every row of the file is either in `profiles` or in `rejected`."""
+    file = Path(path)
+    if not file.is_file():
+        raise UsageError("no_input", f"there is no profile file {path!r}", hint="give a .csv or .jsonl file")
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    kind = next((s for s in reversed(suffixes) if s in {".csv", ".jsonl", ".ndjson"}), None)
+    if kind is None:
+        raise UsageError("unknown_format", f"{file.name} is neither CSV nor JSONL", hint="name it .csv or .jsonl (.gz)")
+    opener: Any = gzip.open if suffixes[-1] == ".gz" else open
+    with opener(file, "rb") as stream:
+        rows = _csv_rows(stream) if kind == ".csv" else _json_rows(stream)
+        return _collect(rows, str(file.absolute()))
+
+
+def _collect(rows: Iterable[tuple[int, str, dict[str, Any] | _FaultError]], source: str) -> ProfileFile:
+    good: dict[str, tuple[Any, ...]] = {}
+    first_row: dict[str, int] = {}
+    bad: list[tuple[Any, ...]] = []
+    ignored: Counter[str] = Counter()
+    for number, raw, row in rows:
+        try:
+            if isinstance(row, _FaultError):
+                raise row
+            profile = _profile(row, ignored)
+            if profile[0] in good:
+                raise _FaultError(ProfileReason.DUPLICATE_ID, f"profile_id is already in row {first_row[profile[0]]}")
+            good[profile[0]] = profile
+            first_row[profile[0]] = number
+        except _FaultError as fault:
+            name = row.get("profile_id") if isinstance(row, dict) else None
+            name = name if isinstance(name, str) else None
+            bad.append((source, number, name, str(fault.reason), fault.column, fault.message, raw[:RAW_KEPT]))
+    return ProfileFile(_table(list(good.values()), PROFILES), _table(bad, REJECTED), dict(ignored))
+
+
+def _table(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    return pa.table([pa.array(c, type=f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
+
+
+def _json_rows(stream: IO[bytes]) -> Iterator[tuple[int, str, dict[str, Any] | _FaultError]]:
+    for number, line in enumerate(stream, start=1):
+        if not line.strip():
+            continue
+        raw = line.decode("utf-8", "replace").rstrip("\r\n")
+        try:
+            row = json.loads(line)
+        except UnicodeDecodeError as error:
+            yield number, raw, _FaultError(ProfileReason.NOT_UTF8, "the row is not UTF-8", error.start + 1)
+        except (json.JSONDecodeError, RecursionError) as error:
+            words, column = getattr(error, "msg", "nested too deeply"), getattr(error, "colno", 0)
+            yield number, raw, _FaultError(ProfileReason.NOT_JSON, words, column)
+        else:
+            known = isinstance(row, dict)
+            yield number, raw, row if known else _FaultError(ProfileReason.NOT_JSON, "the row is not a JSON object")
+
+
+def _csv_rows(stream: IO[bytes]) -> Iterator[tuple[int, str, dict[str, Any] | _FaultError]]:
+    # Bytes that are not UTF-8 become surrogates: only their own row is rejected.
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    csv.field_size_limit(MAX_XPATH * 4)
+    reader = csv.reader(text, strict=True)
+    header = [name.strip() for name in next(reader, [])]
+    missing = [name for name in ("profile_id", "xpath") if name not in header]
+    if missing:
+        raise UsageError("bad_header", f"the CSV header {header} lacks {missing}", hint="columns: profile_id, xpath, …")
+    number = 1
+    while True:
+        number += 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield number, "", _FaultError(ProfileReason.NOT_CSV, f"{error} (line {reader.line_num})")
+            continue
+        if not cells:
+            continue
+        raw = ",".join(cells)
+        if len(cells) != len(header):
+            words = f"{len(cells)} cells, the header has {len(header)}"
+            yield number, _printable(raw), _FaultError(ProfileReason.NOT_CSV, words)
+        elif raw != _printable(raw):
+            yield number, _printable(raw), _FaultError(ProfileReason.NOT_UTF8, "the row is not UTF-8")
+        else:
+            yield number, raw, _from_csv(dict(zip(header, cells, strict=True)))
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _from_csv(cells: dict[str, str]) -> dict[str, Any] | _FaultError:
+    row: dict[str, Any] = {name: value for name, value in cells.items() if value != ""}
+    try:
+        if "namespaces" in row:
+            row["namespaces"] = json.loads(row["namespaces"])
+    except ValueError as error:
+        return _FaultError(ProfileReason.BAD_FIELD, f"namespaces is not a JSON object: {error}")
+    if "ordered" in row:
+        value = _TRUE.get(row["ordered"].strip().lower())
+        if value is None:
+            return _FaultError(ProfileReason.BAD_FIELD, f"ordered is {row['ordered']!r}, not true or false")
+        row["ordered"] = value
+    return row
+
+
+def _profile(row: dict[str, Any], ignored: Counter[str]) -> tuple[Any, ...]:
+    for name in row.keys() - set(PROFILES.names):
+        near = difflib.get_close_matches(name, PROFILES.names, n=1, cutoff=0.8)
+        if near:  # a misspelt option that went unnoticed would change the profile's meaning
+            raise _FaultError(ProfileReason.UNKNOWN_FIELD, f"field {name!r} is unknown; did you mean {near[0]!r}?")
+        ignored[name] += 1
+    profile_id, xpath = _text(row, "profile_id", MAX_ID), _text(row, "xpath", MAX_XPATH)
+    if profile_id is None or xpath is None:
+        raise _FaultError(ProfileReason.MISSING_FIELD, f"{'profile_id' if profile_id is None else 'xpath'} is missing")
+    namespaces = row.get("namespaces") or {}
+    if not isinstance(namespaces, dict) or not all(isinstance(uri, str) for uri in namespaces.values()):
+        raise _FaultError(ProfileReason.BAD_FIELD, "namespaces is not an object of prefix: URI")
+    ordered = row.get("ordered") or False
+    if not isinstance(ordered, bool):
+        raise _FaultError(ProfileReason.BAD_FIELD, f"ordered is {ordered!r}, not true or false")
+    valid_from, valid_to = _date(row, "valid_from"), _date(row, "valid_to")
+    if valid_from and valid_to and valid_from >= valid_to:
+        raise _FaultError(ProfileReason.BAD_FIELD, f"valid_from {valid_from} is not before valid_to {valid_to}")
+    subscriber, destination = _text(row, "subscriber", MAX_ID), _text(row, "destination", MAX_XPATH)
+    pairs = sorted(namespaces.items())
+    return profile_id, xpath, pairs, ordered, subscriber, destination, valid_from, valid_to
+
+
+def _text(row: dict[str, Any], name: str, limit: int) -> str | None:
+    value = row.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise _FaultError(ProfileReason.BAD_FIELD, f"{name} is {type(value).__name__}, not text")
+    if len(value) > limit:
+        raise _FaultError(
+            ProfileReason.TOO_LONG, f"{name} has {len(value)} characters, the limit is {limit}", limit + 1
+        )
+    return value if value.strip() else None
+
+
+def _date(row: dict[str, Any], name: str) -> dt.date | None:
+    value = row.get(name)
+    if value is None or value == "":
+        return None
+    try:
+        return dt.date.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise _FaultError(ProfileReason.BAD_FIELD, f"{name} is {value!r}, not a date like 2026-11-16") from None

@@ -1,0 +1,63 @@
+"""The Spark session: local by default, any master by name; Delta's jars are on pyspark's class path since set-up."""
+
+import logging
+import os
+import sys
+from pathlib import Path
+
+import pyspark
+from pyspark.sql import SparkSession
+
+from winnow.errors import UsageError
+
+SETTINGS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # Documents are large rows: bound an Arrow batch by bytes, not by count.
+    "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
+    "spark.sql.parquet.compression.codec": "zstd",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.databricks.delta.snapshotPartitions": "2",  # 50 by default: 20 s for the first read of a small table
+    "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",
+    "spark.sql.inMemoryColumnarStorage.batchSize": "500",
+    "spark.python.worker.reuse": "true",
+}
+
+
+def open_session(*, master: str | None = None, app: str = "winnow") -> SparkSession:
+    """The one session of this process; `master` defaults to WINNOW_MASTER, else spark-submit's own, else local[*]."""
+    _require_delta_jars()
+    # Workers must run this very interpreter: by default Spark takes whatever python3 is first on PATH.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(app)
+    master = master or os.environ.get("WINNOW_MASTER")
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if master:
+        builder = builder.master(master)
+    elif not submitted:
+        builder = builder.master("local[*]")
+    if not submitted:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        os.environ.setdefault("PYSPARK_SUBMIT_ARGS", f"--conf spark.log.level=ERROR {_memory()} pyspark-shell")
+        builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    return session
+
+
+def _memory() -> str:
+    return f"--driver-memory {os.environ.get('WINNOW_DRIVER_MEMORY', '3g')}"
+
+
+def _require_delta_jars() -> None:
+    jars = Path(pyspark.__file__).parent / "jars"
+    if not any(jars.glob("delta-spark_*.jar")):
+        raise UsageError("jars_missing", "the Delta jars are not installed", hint="run `make setup`")

@@ -1,0 +1,36 @@
+"""What a run did: counts, seconds per stage, and the table it prints at the end."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+
+@dataclass
+class RunReport:
+    """Counts in the order a person reads them, and the seconds each stage took.
+
+    >>> report = RunReport("ingest_documents", {"read": 3, "stored": 2, "quarantined: malformed": 1})
+    >>> print(report.render())
+    ingest_documents
+      read                    3
+      stored                  2
+      quarantined: malformed  1
+    """
+
+    job: str
+    counts: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+    def render(self) -> str:
+        rows = [(name, f"{count:,}") for name, count in self.counts.items()]
+        rows += [(f"seconds: {name}", f"{seconds:.1f}") for name, seconds in self.seconds.items()]
+        left = max((len(name) for name, _ in rows), default=0)
+        right = max((len(value) for _, value in rows), default=0)
+        return "\n".join([self.job, *(f"  {name:<{left}}  {value:>{right}}" for name, value in rows)])

@@ -1,0 +1,108 @@
+"""Every row of a profile file is a profile or a rejection with its row number."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winnow.errors import UsageError
+from winnow.ingest.profiles import ProfileFile, read_profiles
+
+
+def read(path: Path, content: str | bytes) -> ProfileFile:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_profiles(str(path))
+
+
+def rejections(file: ProfileFile) -> list[tuple[int, Any, str]]:
+    return [(row["row_number"], row["profile_id"], row["reason"]) for row in file.rejected.to_pylist()]
+
+
+def test_jsonl(tmp_path: Path) -> None:
+    rows = [
+        '{"profile_id": "a", "xpath": "//a"}',
+        "",
+        "{not json",
+        '["a list"]',
+        '{"profile_id": "b"}',
+        '{"profile_id": "", "xpath": "//b"}',
+        '{"profile_id": "c", "xpath": 7}',
+        '{"profile_id": "a", "xpath": "//other"}',
+        '{"profile_id": "d", "xpath": "//d", "orderd": true}',
+        '{"profile_id": "e", "xpath": "//e", "valid_from": "2026-02-30"}',
+        '{"profile_id": "f", "xpath": "//f", "valid_from": "2026-02-03", "valid_to": "2026-02-03"}',
+        '{"profile_id": "g", "xpath": "//g", "namespaces": {"p": 1}}',
+        '{"profile_id": "h", "xpath": "//p:h", "namespaces": {"p": "u"}, "ordered": true, "colour": "red"}',
+        json.dumps({"profile_id": "i" * 300, "xpath": "//i"}),
+    ]
+    file = read(tmp_path / "p.jsonl", "\n".join(rows))
+    assert [row["profile_id"] for row in file.profiles.to_pylist()] == ["a", "h"]
+    assert file.profiles.to_pylist()[1]["namespaces"] == [("p", "u")]
+    assert file.profiles.to_pylist()[1]["ordered"] is True
+    assert file.ignored_fields == {"colour": 1}
+    assert rejections(file) == [
+        (3, None, "not_json"),
+        (4, None, "not_json"),
+        (5, "b", "missing_field"),
+        (6, "", "missing_field"),
+        (7, "c", "bad_field"),
+        (8, "a", "duplicate_id"),
+        (9, "d", "unknown_field"),
+        (10, "e", "bad_field"),
+        (11, "f", "bad_field"),
+        (12, "g", "bad_field"),
+        (14, "i" * 300, "too_long"),
+    ]
+    assert "row 1" in file.rejected.to_pylist()[5]["message"]
+
+
+def test_not_utf8_rejects_only_its_row(tmp_path: Path) -> None:
+    lines = b'{"profile_id": "a", "xpath": "//\xff"}\n{"profile_id": "b", "xpath": "//b"}\n'
+    file = read(tmp_path / "p.jsonl", lines)
+    assert rejections(file) == [(1, None, "not_utf8")]
+    assert file.profiles.num_rows == 1
+    file = read(tmp_path / "p.csv", b"profile_id,xpath\na,//\xff\nb,//b\n")
+    assert rejections(file) == [(2, None, "not_utf8")]
+    assert file.profiles.num_rows == 1
+
+
+def test_csv_is_read_like_jsonl(tmp_path: Path) -> None:
+    text = (
+        "profile_id,xpath,namespaces,ordered,valid_from,subscriber\n"
+        'a,"//a[. = ""x, y""]",,,,\n'
+        'b,//p:b,"{""p"": ""u""}",true,2026-01-01,me\n'
+        "c,//c,{broken,,,\n"
+        "d,//d,,perhaps,,\n"
+        "too,few\n"
+        "e,,,,,\n"
+    )
+    file = read(tmp_path / "p.csv", text)
+    first, second = file.profiles.to_pylist()
+    assert first["xpath"] == '//a[. = "x, y"]'
+    assert (second["namespaces"], second["ordered"], second["subscriber"]) == ([("p", "u")], True, "me")
+    assert [(number, reason) for number, _, reason in rejections(file)] == [
+        (4, "bad_field"),
+        (5, "bad_field"),
+        (6, "not_csv"),
+        (7, "missing_field"),
+    ]
+
+
+def test_gzip_and_wrong_calls(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl.gz"
+    assert read(path, gzip.compress(b'{"profile_id": "a", "xpath": "//a"}')).profiles.num_rows == 1
+    for name, content, words in (
+        ("p.csv", "id,path\n", "lacks"),
+        ("p.txt", "", "neither CSV nor JSONL"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            read(tmp_path / name, content)
+    with pytest.raises(UsageError, match="no profile file"):
+        read_profiles(str(tmp_path / "gone.csv"))
+
+
+def test_the_real_profiles_are_all_read(corpora: Path) -> None:
+    file = read_profiles(str(corpora / "invoice-profiles.jsonl.gz"))
+    assert (file.profiles.num_rows, file.rejected.num_rows) == (6457, 0)

@@ -1,0 +1,129 @@
+"""Files, archives and containers: every member is an item, and a bad one does not stop its neighbours."""
+
+import gzip
+import io
+import os
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from winnow.errors import UsageError
+from winnow.ingest.read import Item, read_file
+from winnow.ingest.sources import list_files, plan
+
+
+def items(*paths: Path, record_tag: str | None = None, max_bytes: int = 10_000) -> list[Item]:
+    files = list_files([str(path) for path in paths])
+    return [item for file in files for item in read_file(file, record_tag=record_tag, max_bytes=max_bytes)]
+
+
+def outcome(item: Item) -> tuple[str, str | bytes]:
+    name = item.place.member or Path(item.place.source).name
+    return name, str(item.refused.reason) if item.refused else item.content
+
+
+def tar_bytes(members: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for name, content in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def test_files_directories_globs_and_duplicated_arguments(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.xml").write_bytes(b"<a/>")
+    (tmp_path / "sub" / "b.xml.gz").write_bytes(gzip.compress(b"<b/>"))
+    expected = [("a.xml", b"<a/>"), ("b.xml.gz", b"<b/>")]
+    assert [outcome(i) for i in items(tmp_path, tmp_path / "a.xml")] == expected
+    assert [outcome(i) for i in items(tmp_path / "**" / "*.xml*")] == expected
+    with pytest.raises(UsageError, match="nothing to read"):
+        items(tmp_path / "none*")
+
+
+def test_archives(tmp_path: Path) -> None:
+    inner = tar_bytes({"x.xml": b"<x/>"})
+    members = {"d/a.xml": b"<a/>", "b.xml.gz": gzip.compress(b"<b/>"), "c.tar.gz": inner, "big.xml": b"x" * 20_000}
+    expected = [
+        ("d/a.xml", b"<a/>"),
+        ("b.xml.gz", b"<b/>"),
+        ("c.tar.gz", "nested_archive"),
+        ("big.xml", "oversized"),
+    ]
+    (tmp_path / "t.tar.gz").write_bytes(tar_bytes(members))
+    with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    assert [outcome(i) for i in items(tmp_path / "t.tar.gz")] == expected
+    assert [outcome(i) for i in items(tmp_path / "z.zip")] == expected
+
+
+def test_a_truncated_archive_gives_what_it_holds_and_one_refusal(tmp_path: Path) -> None:
+    members = {f"{n}.xml": b"<a>" + os.urandom(3000).hex().encode() + b"</a>" for n in range(6)}
+    whole = tar_bytes(members)
+    (tmp_path / "t.tar.gz").write_bytes(whole[: len(whole) // 2])
+    found = [outcome(i) for i in items(tmp_path)]
+    assert found[-1] == ("t.tar.gz", "corrupt_archive")
+    assert [name for name, _ in found[:-1]] == list(members)[: len(found) - 1]
+    assert len(found) > 2
+    (tmp_path / "z.zip").write_bytes(b"PK\x03\x04 not really")
+    assert outcome(items(tmp_path / "z.zip")[0]) == ("z.zip", "corrupt_archive")
+
+
+def test_unreadable_files_and_links_out_of_the_directory_are_items(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    inside.mkdir()
+    outside.mkdir()
+    (outside / "secret.xml").write_bytes(b"<secret/>")
+    (inside / "leads-out.xml").symlink_to(outside / "secret.xml")
+    (inside / "leads-nowhere.xml").symlink_to(inside / "gone.xml")
+    (inside / "good.xml").write_bytes(b"<a/>")
+    (inside / "good-link.xml").symlink_to(inside / "good.xml")
+    os.mkfifo(inside / "pipe.xml")
+    assert dict(outcome(i) for i in items(inside)) == {
+        "leads-out.xml": "outside_root",
+        "leads-nowhere.xml": "unreadable",
+        "good.xml": b"<a/>",
+        "good-link.xml": b"<a/>",
+        "pipe.xml": "unreadable",
+    }
+
+
+def test_containers_in_every_form_and_encoding(tmp_path: Path) -> None:
+    text = '<?xml version="1.0" encoding="{}"?><s><r>é1</r><r>2</r></s>'
+    (tmp_path / "a.xml").write_text(text.format("UTF-8"), encoding="utf-8")
+    (tmp_path / "b.xml").write_text(text.format("UTF-16"), encoding="utf-16")
+    (tmp_path / "c.xml.gz").write_bytes(gzip.compress(text.format("ISO-8859-1").encode("latin-1")))
+    (tmp_path / "d.tar.gz").write_bytes(tar_bytes({"m.xml": text.format("UTF-8").encode()}))
+    (tmp_path / "e.xml").write_bytes(b"<s/>")
+    (tmp_path / "f.xml").write_bytes(text.format("UTF-16").encode("utf-16")[:-5])
+    found = items(tmp_path, record_tag="r")
+    assert [outcome(i)[1] for i in found] == [
+        *["<r>é1</r>".encode(), b"<r>2</r>"] * 4,
+        "no_records",
+        "<r>é1</r>".encode(),
+        b"<r>2</r>",
+        "invalid_encoding",
+    ]
+    assert [i.place.record for i in found[:2]] == [1, 2]
+
+
+def test_a_file_uri_reads_like_a_path(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_bytes(b"<a/>")
+    found = list(list_files([f"file://{tmp_path}"]))
+    assert [i.content for file in found for i in read_file(file, record_tag=None, max_bytes=99)] == [b"<a/>"]
+
+
+def test_pieces_hold_every_file_once(tmp_path: Path) -> None:
+    for n in range(600):
+        (tmp_path / f"{n}.xml").write_bytes(b"<a/>")
+    (tmp_path / "t.tar.gz").write_bytes(tar_bytes({"x.xml": b"<x/>"}))
+    files = list(list_files([str(tmp_path)]))
+    pieces = plan(files, containers=False)
+    assert sorted(f for piece in pieces for f in piece.files) == sorted(files)
+    assert max(len(piece.files) for piece in pieces) <= 256
+    assert len(plan(files, containers=True)) == 601
