@@ -33,6 +33,13 @@ def encode_content(content: bytes, vocabulary: Vocabulary, paths: PathTable, *, 
     return encode_tree(root, vocabulary, paths, values=values)
 
 
+def _content(element: etree._Element) -> list[Any]:
+    """Child elements, comments, instructions and text nodes, in order."""
+    if len(element) == 0:  # nothing to come between characters, so they are one text node
+        return [] if element.text is None else [element.text]
+    return cast("list[Any]", _CONTENT(element))
+
+
 class _Walk:
     def __init__(self, vocabulary: Vocabulary, paths: PathTable) -> None:
         self._vocabulary = vocabulary
@@ -60,7 +67,7 @@ class _Walk:
             elif isinstance(item.tag, str):
                 node = self._open(item, parent)
                 pending.append((node, parent))
-                pending.extend((child, node) for child in reversed(cast("list[Any]", _CONTENT(item))))
+                pending.extend((child, node) for child in reversed(_content(item)))
 
     def _open(self, element: etree._Element, parent: int) -> int:
         path, level = self._nodes[parent][:2] if parent >= 0 else (DOCUMENT_PATH, 0)
