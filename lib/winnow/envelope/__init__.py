@@ -1,9 +1,14 @@
 """Envelope trees and the batch join over integer sequences (BoXFilter, section 4); knows nothing of XML."""
 
+from winnow.envelope.invariants import check_invariants
 from winnow.envelope.join import join, search, search_many
+from winnow.envelope.maintain import delete, insert
+from winnow.envelope.order import SymbolOrder
 from winnow.envelope.pairs import Counters, Pairs
 from winnow.envelope.relation import Relation
+from winnow.envelope.rows import TreeRows, from_rows, to_rows
 from winnow.envelope.sequences import ANY, ANY_NEGATIVE, SYMBOL_MAX, SYMBOL_MIN, SequenceSet
+from winnow.envelope.subtree import nodes_at, subtree
 from winnow.envelope.tree import EnvelopeTree, Parameters
 
 __all__ = [
@@ -17,7 +22,16 @@ __all__ = [
     "Parameters",
     "Relation",
     "SequenceSet",
+    "SymbolOrder",
+    "TreeRows",
+    "check_invariants",
+    "delete",
+    "from_rows",
+    "insert",
     "join",
+    "nodes_at",
     "search",
     "search_many",
+    "subtree",
+    "to_rows",
 ]

@@ -83,9 +83,11 @@ def sequence_boxes(sequences: SequenceSet) -> Boxes:
 
 
 @kernel
-def _gather(source: Boxes, order: NDArray[np.int64], target: Boxes) -> None:
+def gather(source: Boxes, order: NDArray[np.int64], target: Boxes) -> None:
+    """Copy the boxes `order` of `source`, in that order, densely stored: neighbours then share cache lines."""
     at = 0
     for k in range(order.size):
+        target.heads[k] = source.heads[order[k]]
         begin = source.heads[order[k]].start
         for i in range(source.heads[order[k]].longest):
             target.positions[at + i] = source.positions[begin + i]
@@ -93,15 +95,6 @@ def _gather(source: Boxes, order: NDArray[np.int64], target: Boxes) -> None:
                 target.values[at + i] = source.values[begin + i]
         target.heads[k].start = at
         at += source.heads[order[k]].longest
-
-
-def gather(source: Boxes, order: NDArray[np.int64]) -> Boxes:
-    """The boxes `order` of `source`, in that order and densely stored, so that neighbours share cache lines."""
-    heads = source.heads[order]
-    size = int(heads["longest"].sum())
-    target = empty_boxes(0, size, valued=len(source.values) > 0)._replace(heads=heads)
-    _gather(source, order, target)
-    return target
 
 
 @kernel

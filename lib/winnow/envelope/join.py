@@ -7,10 +7,9 @@ whole-document sequences under `SUBSEQUENCE` these are candidates of the XPath q
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow.envelope.boxes import sequence_boxes
 from winnow.envelope.pairs import Counters, Pairs, sorted_pairs
 from winnow.envelope.sequences import SequenceSet
-from winnow.envelope.tree import EnvelopeTree, as_ids, check_batch
+from winnow.envelope.tree import EnvelopeTree, named_boxes
 from winnow.envelope.walk import CANDIDATES, LEAF_PAIRS, NODE_PAIRS, Walk, walk_rows, walk_trees
 from winnow.errors import UsageError
 
@@ -24,10 +23,9 @@ def search(tree: EnvelopeTree, data: SequenceSet) -> NDArray[np.int32]:
 
 def search_many(tree: EnvelopeTree, data: SequenceSet, *, ids: NDArray[np.int32] | None = None) -> Pairs:
     """Algorithm 3 for every sequence of `data`, which need no tree of their own."""
-    ids = as_ids(data, ids)
-    check_batch(data, ids, tree.parameters.relation)
-    walk = walk_rows(tree.arrays, tree.root, sequence_boxes(data), int(tree.parameters.relation))
-    return _pairs(tree, ids, walk)
+    boxes, names = named_boxes(data, ids, tree.parameters)
+    walk = walk_rows(tree.arrays, tree.root, boxes, int(tree.parameters.relation))
+    return _pairs(tree, len(data), names, walk)
 
 
 def join(queries: EnvelopeTree | SequenceSet, data: EnvelopeTree | SequenceSet) -> Pairs:
@@ -44,16 +42,19 @@ def join(queries: EnvelopeTree | SequenceSet, data: EnvelopeTree | SequenceSet) 
     if queries.parameters.relation != data.parameters.relation:
         names = f"{queries.parameters.relation.name} and {data.parameters.relation.name}"
         raise UsageError("envelope_relation", f"the trees were built for different relations: {names}")
+    if queries.parameters.order != data.parameters.order:
+        message = "the trees order symbols differently; their envelopes cannot be compared"
+        raise UsageError("envelope_order", message, hint="build both with the same SymbolOrder")
     relation = int(queries.parameters.relation)
     walk = walk_trees(queries.arrays, queries.root, data.arrays, data.root, relation)
-    return _pairs(queries, data.arrays.ids, walk)
+    return _pairs(queries, len(data), data.arrays.ids, walk)
 
 
-def _pairs(queries: EnvelopeTree, data_ids: NDArray[np.int32], walk: Walk) -> Pairs:
+def _pairs(queries: EnvelopeTree, stream: int, data_ids: NDArray[np.int32], walk: Walk) -> Pairs:
     tally = walk.tally
     counters = Counters(
         build=len(queries),
-        stream=len(data_ids),
+        stream=stream,
         node_pairs=int(tally[NODE_PAIRS]),
         leaf_pairs=int(tally[LEAF_PAIRS]),
         candidates=int(tally[CANDIDATES]),

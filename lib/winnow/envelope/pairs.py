@@ -31,8 +31,8 @@ def _sort_rows(
 ) -> NDArray[np.int32]:
     """Query ranks grouped by data rank and ascending within a group.
 
-    A comparison sort of tens of millions of pairs would cost more than the join. Groups are made by counting; a
-    group that is dense in query ranks is sorted by marking bits, a sparse one by comparison.
+    A comparison sort of tens of millions of pairs would cost more than the join. Groups are made by counting; a group
+    is sorted by marking its ranks as bits, and the words with bits as bits of `index`, and reading them off in order.
     """
     grouped = np.empty(queries.size, np.int32)
     fill = offsets[:-1].copy()
@@ -40,25 +40,31 @@ def _sort_rows(
         group = data[k]
         grouped[fill[group]] = rank[queries[k]]
         fill[group] += 1
-    words = np.zeros((rank.size + 63) // 64, np.uint64)
     one = np.uint64(1)
+    words = np.zeros((rank.size >> 6) + 1, np.uint64)
+    index = np.zeros((words.size >> 6) + 1, np.uint64)
     for group in range(offsets.size - 1):
-        begin = offsets[group]
-        end = offsets[group + 1]
-        if (end - begin) * 16 < words.size:
-            grouped[begin:end].sort()
-            continue
-        for k in range(begin, end):
-            words[grouped[k] >> 6] |= one << np.uint64(grouped[k] & 63)
-        at = begin
-        for w in range(words.size):
-            word = words[w]
-            if word:
-                for bit in range(64):
-                    if (word >> np.uint64(bit)) & one:
-                        grouped[at] = w * 64 + bit
-                        at += 1
+        at = offsets[group]
+        for k in range(at, offsets[group + 1]):
+            word = grouped[k] >> 6
+            words[word] |= one << np.uint64(grouped[k] & 63)
+            index[word >> 6] |= one << np.uint64(word & 63)
+        for i in range(index.size if at < offsets[group + 1] else 0):
+            block = index[i]
+            index[i] = 0
+            w = i * 64
+            while block:
+                word = words[w] if block & one else np.uint64(0)
                 words[w] = 0
+                value = w * 64
+                while word:
+                    if word & one:
+                        grouped[at] = value
+                        at += 1
+                    word >>= one
+                    value += 1
+                block >>= one
+                w += 1
     return grouped
 
 
@@ -77,6 +83,10 @@ def sorted_pairs(
     counters: Counters,
 ) -> Pairs:
     """Turn pairs of rows, in the order the walk met them, into sorted pairs of ids."""
+    if len(queries) < len(query_ids):  # too few to be worth ranking all ids
+        pairs = data_ids[data], query_ids[queries]
+        order = np.lexsort((pairs[1], pairs[0]))
+        return Pairs(pairs[0][order], pairs[1][order], counters)
     data_rank, data_sorted = _ranks(data_ids)
     query_rank, query_sorted = _ranks(query_ids)
     data = data_rank[data]

@@ -4,17 +4,19 @@ In memory a tree is a set of flat arrays that never change: `insert` and `delete
 sequences themselves, level 1 the nodes that hold sequences, and so on up to the root.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow.envelope.boxes import Boxes, cover, empty_boxes, gather, sequence_boxes
+from winnow.envelope.boxes import Boxes, cover, empty_boxes, sequence_boxes
 from winnow.envelope.kernel import kernel
+from winnow.envelope.order import SymbolOrder
 from winnow.envelope.pack import cut, shared_prefixes, sort_order
 from winnow.envelope.relation import Relation
 from winnow.envelope.sequences import SequenceSet
+from winnow.envelope.storage import Rows, Storage
 from winnow.errors import DataError, UsageError
 
 FORMAT_VERSION = 1
@@ -27,6 +29,7 @@ class Parameters:
     relation: Relation = Relation.LINE
     min_fanout: int = 12
     max_fanout: int = 32
+    order: SymbolOrder = field(default_factory=SymbolOrder)
     version: int = FORMAT_VERSION
 
     def __post_init__(self) -> None:
@@ -55,6 +58,7 @@ class EnvelopeTree:
     root: int
     size: int  # live sequences
     parameters: Parameters
+    storage: Storage  # of the rows
 
     def __len__(self) -> int:
         return self.size
@@ -69,22 +73,21 @@ class EnvelopeTree:
     ) -> "EnvelopeTree":
         """Sort and pack; `ids` (default: positions in `sequences`) name the sequences in every answer."""
         parameters = parameters or Parameters()
-        ids = as_ids(sequences, ids)
-        check_batch(sequences, ids, parameters.relation)
-        return _pack_tree(sequence_boxes(sequences), ids, parameters)
+        return pack_tree(Rows(*named_boxes(sequences, ids, parameters)), parameters)
 
 
-def as_ids(sequences: SequenceSet, ids: NDArray[np.int32] | None) -> NDArray[np.int32]:
-    return np.arange(len(sequences), dtype=np.int32) if ids is None else np.require(ids, np.int32, ["C", "W"])
-
-
-def check_batch(sequences: SequenceSet, ids: NDArray[np.int32], relation: Relation) -> None:
+def named_boxes(
+    sequences: SequenceSet, ids: NDArray[np.int32] | None, parameters: Parameters
+) -> tuple[Boxes, NDArray[np.int32]]:
+    """The sequences as a tree with these parameters sees them, and the ids that name them."""
+    ids = np.arange(len(sequences), dtype=np.int32) if ids is None else np.require(ids, np.int32, ["C", "W"])
     if len(ids) != len(sequences):
         raise UsageError("envelope_ids", f"{len(ids)} ids for {len(sequences)} sequences")
     if len(np.unique(ids)) != len(ids):
         raise DataError("envelope_duplicate_id", "an id names more than one sequence; answers would be ambiguous")
-    if relation == Relation.SUBSEQUENCE and sequences.adjacent.any():
+    if parameters.relation == Relation.SUBSEQUENCE and sequences.adjacent.any():
         raise DataError("envelope_links", "SUBSEQUENCE has no links, but some positions are adjacent", hint="use LINE")
+    return sequence_boxes(parameters.order.apply(sequences)), ids
 
 
 @kernel
@@ -93,33 +96,32 @@ def _cover_all(nodes: Boxes, first: int, source: Boxes, slots: NDArray[np.int32]
         cover(nodes, node, source, slots[node, : counts[node]])
 
 
-def _pack_tree(rows: Boxes, ids: NDArray[np.int32], parameters: Parameters) -> EnvelopeTree:
-    order = sort_order(rows)
-    rows = gather(rows, order)
-    shared = shared_prefixes(rows)
-    # Plan all levels before storing any: (first member, number of members) of each node, numbered across the level.
-    plan: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
-    members = len(ids)
-    while not plan or members > 1:
-        starts = cut(shared, parameters.min_fanout, parameters.max_fanout) if members else np.zeros(1, np.int64)
-        plan.append((starts, np.diff(np.append(starts, members))))
-        shared = shared[starts] if members else shared
-        members = len(starts)
-    bases = np.cumsum([0] + [len(starts) for starts, _ in plan])
-    total = int(bases[-1])
-    level = np.repeat(np.arange(1, len(plan) + 1, dtype=np.int32), np.diff(bases))
-    counts = np.concatenate([sizes for _, sizes in plan]).astype(np.int32)
-    first = np.concatenate([s + (bases[k - 1] if k else 0) for k, (s, _) in enumerate(plan)])
+def _plan(shared: NDArray[np.int32], parameters: Parameters) -> list[NDArray[np.int64]]:
+    """For each level from 1 up: where its nodes begin among the members of the level below, and the end of the last."""
+    levels: list[NDArray[np.int64]] = []
+    while not levels or len(shared) > 1:
+        starts = cut(shared, parameters.min_fanout, parameters.max_fanout) if len(shared) else np.zeros(1, np.int64)
+        levels.append(np.append(starts, len(shared)))
+        shared = shared[starts] if len(shared) else np.zeros(1, np.int32)
+    return levels
+
+
+def pack_tree(rows: Rows, parameters: Parameters) -> EnvelopeTree:
+    storage = Storage.gathered(rows, sort_order(rows.boxes))
+    boxes, ids = storage.view()
+    levels = _plan(shared_prefixes(boxes), parameters)
+    bases = np.cumsum([0] + [len(starts) - 1 for starts in levels])  # of the node numbers, level by level
+    level = np.repeat(np.arange(1, len(levels) + 1, dtype=np.int32), np.diff(bases))
+    counts = np.concatenate([np.diff(starts) for starts in levels]).astype(np.int32)
+    first = np.concatenate([starts[:-1] + (bases[k - 1] if k else 0) for k, starts in enumerate(levels)])
     slots = (first[:, None] + np.arange(parameters.max_fanout)).astype(np.int32)
-    longest = rows.heads["longest"]
-    longests = []
-    for starts, _ in plan:
-        longest = np.maximum.reduceat(longest, starts) if len(longest) else np.zeros(1, np.int32)
-        longests.append(longest)
-    lengths = np.concatenate(longests)
-    nodes = empty_boxes(total, int(lengths.sum()), valued=len(rows.values) > 0)
-    nodes.heads["start"][1:] = np.cumsum(lengths[:-1])
-    for k in range(len(plan)):
-        end = int(bases[k + 1])
-        _cover_all(nodes, int(bases[k]), nodes if k else rows, slots[:end], counts[:end])
-    return EnvelopeTree(Arrays(rows, nodes, level, counts, slots, ids[order]), total - 1, len(ids), parameters)
+    longest = [boxes.heads["longest"] if len(ids) else np.zeros(1, np.int32)]
+    for starts in levels:
+        longest.append(np.maximum.reduceat(longest[-1], starts[:-1]))
+    ends = np.cumsum(np.concatenate(longest[1:]))
+    nodes = empty_boxes(len(level), int(ends[-1]), valued=len(boxes.values) > 0)
+    nodes.heads["start"][1:] = ends[:-1]
+    for k in range(len(levels)):
+        _cover_all(nodes, int(bases[k]), nodes if k else boxes, slots[: bases[k + 1]], counts[: bases[k + 1]])
+    arrays = Arrays(boxes, nodes, level, counts, slots, ids)
+    return EnvelopeTree(arrays, len(level) - 1, len(ids), parameters, storage)

@@ -30,7 +30,8 @@ class Walk(NamedTuple):
 @kernel
 def _doubled(buffer: NDArray[np.int32]) -> NDArray[np.int32]:
     longer = np.empty(buffer.size * 2, np.int32)
-    longer[: buffer.size] = buffer
+    for k in range(buffer.size):  # a slice assignment takes seconds to compile
+        longer[k] = buffer[k]
     return longer
 
 
