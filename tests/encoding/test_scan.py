@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from winnow.encoding import EncodedBatch, Encoder, PathTable, Status, Vocabulary, concat
 from winnow.encoding.tree import encode_content
+from winnow.errors import UsageError
 
 from .documents import documents
 from .naive import naive_document, seen_document
@@ -191,6 +192,28 @@ def test_ids_do_not_depend_on_the_batch_or_the_encoder() -> None:
     for document, content in enumerate(contents):
         assert_same(again.encode([content], values=True), first.slice(document, document + 1))
     assert (len(vocabulary), len(paths)) == counts
+
+
+@pytest.mark.parametrize("values", [True, False])
+def test_no_documents(values: bool) -> None:
+    batch = _ENCODER.encode([], values=values)
+    assert (batch.documents, batch.nodes) == (0, 0)
+    assert_same(concat([batch, batch]), batch)
+
+
+def test_offsets_are_checked() -> None:
+    data = np.frombuffer(b"<a/>", np.uint8)
+    for offsets in ([0, 5], [3, 2], [-1, 2]):
+        with pytest.raises(UsageError, match="bad_offsets"):
+            _ENCODER.encode_buffer(data, np.array(offsets), values=False)
+
+
+def test_forgotten_names_are_learnt_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the look-up has forgotten, ids stay."""
+    monkeypatch.setattr("winnow.encoding.encoder._MAX_NAMES", 1)
+    encoder = Encoder(Vocabulary(), PathTable())
+    contents = [b"<a xmlns:p='u'><p:b p:x='1'/></a>", b"<b/>"]
+    assert_same(encoder.encode(contents, values=True), encoder.encode(contents, values=True))
 
 
 def test_many_documents_many_names_many_growths() -> None:

@@ -34,7 +34,7 @@ Bytes = npt.NDArray[np.uint8]
 Longs = npt.NDArray[np.int64]
 
 _MAX_BYTES = 2**31 - 1 - SLACK  # spans are int32
-_MAX_NAMES = 2**20  # documents are hostile: beyond this many names the look-up starts anew
+_MAX_NAMES, _MAX_NAME_BYTES = 2**20, 2**26  # documents are hostile: beyond this the look-up starts anew
 
 
 class Encoder:
@@ -69,7 +69,7 @@ class Encoder:
         Only the documents at the very end of the buffer are copied, because the scanner reads blocks.
         """
         _check(data, offsets)
-        if len(self._names) > _MAX_NAMES:
+        if len(self._names) > _MAX_NAMES or self._names.heap_bytes > _MAX_NAME_BYTES:
             self._forget_names()
         data = data[offsets[0] : int(offsets[-1]) + SLACK]
         starts = offsets.astype(np.int64) - offsets[0]

@@ -21,6 +21,11 @@ def kernel(function: F) -> F:
     return cast("F", compiled)
 
 
+def inlined(function: F) -> F:
+    """Compile `function` into the kernels that call it; a call that hands on many pointers would cost too much."""
+    return cast("F", njit(nogil=True, forceinline=True)(function))
+
+
 def _source_stamp(folder: Path) -> tuple[float, int]:
     modules = sorted({*folder.glob("*.py"), *Path(__file__).parent.glob("*.py")})
     stats = [module.stat() for module in modules]

@@ -6,7 +6,7 @@ Python passes arrays; `raw_scan` turns them into pointers, and only these are se
 from typing import NamedTuple
 
 from winnow.encoding.batch import Bytes, Ints, Longs, Shorts
-from winnow.encoding.jit import kernel
+from winnow.encoding.jit import inlined
 from winnow.encoding.names import NameIndex
 from winnow.encoding.simd import raw
 
@@ -74,7 +74,7 @@ class Scan(NamedTuple):
     state: Longs
 
 
-@kernel
+@inlined
 def raw_scan(scan: Scan) -> Scan:
     """The same with pointers; the arrays must outlive it."""
     source, names, output, work = scan.source, scan.names, scan.output, scan.work
@@ -104,7 +104,7 @@ def raw_scan(scan: Scan) -> Scan:
     )
 
 
-@kernel
+@inlined
 def miss(state: Longs, key: int, start: int, length: int) -> int:
     """Report the span that is not in the index."""
     state[MISS_KEY] = key

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from winnow.encoding.jit import kernel
+from winnow.encoding.jit import inlined
 from winnow.encoding.simd import (
     BLOCK,
     apostrophe_mask,
@@ -25,7 +25,7 @@ DASH, CLOSING_BRACKET, OPENING_BRACKET, SPACE = 0x2D, 0x5D, 0x5B, 0x20
 _XMLNS = as_word(b"xmlns")
 
 
-@kernel
+@inlined
 def find_less_than(data: Bytes, i: int, end: int) -> int:
     while i < end:
         mask = less_than_mask(data, i)
@@ -35,7 +35,7 @@ def find_less_than(data: Bytes, i: int, end: int) -> int:
     return end
 
 
-@kernel
+@inlined
 def find_greater_than(data: Bytes, i: int, end: int) -> int:
     while i < end:
         mask = greater_than_mask(data, i)
@@ -45,7 +45,7 @@ def find_greater_than(data: Bytes, i: int, end: int) -> int:
     return end
 
 
-@kernel
+@inlined
 def find_quote(data: Bytes, i: int, end: int, quote: int) -> int:
     while i < end:
         mask = quote_mask(data, i) if quote == QUOTE else apostrophe_mask(data, i)
@@ -55,7 +55,7 @@ def find_quote(data: Bytes, i: int, end: int, quote: int) -> int:
     return end
 
 
-@kernel
+@inlined
 def name_end(data: Bytes, i: int, end: int) -> int:
     """The index after a name: at the first blank, control character, `/`, `>` or `=`."""
     while i < end:
@@ -66,14 +66,14 @@ def name_end(data: Bytes, i: int, end: int) -> int:
     return end
 
 
-@kernel
+@inlined
 def skip_blanks(data: Bytes, i: int, end: int) -> int:
     while i < end and (data[i] == 0x20 or data[i] == 0x0A or data[i] == 0x09 or data[i] == 0x0D):
         i += 1
     return i
 
 
-@kernel
+@inlined
 def section_end(data: Bytes, start: int, end: int, closing: int, count: int) -> int:
     """The index after the first `>` that follows `count` bytes `closing`, none of them before `start`; -1 without one.
 
@@ -89,7 +89,7 @@ def section_end(data: Bytes, start: int, end: int, closing: int, count: int) -> 
         i += 1
 
 
-@kernel
+@inlined
 def doctype_end(data: Bytes, start: int, end: int) -> int:
     """The index after a document type declaration without internal subset; -1 when there is one, or no end."""
     i = start
@@ -105,7 +105,7 @@ def doctype_end(data: Bytes, start: int, end: int) -> int:
     return -1
 
 
-@kernel
+@inlined
 def is_namespace_declaration(data: Bytes, start: int, stop: int) -> bool:
     """Whether an attribute's name is `xmlns` or `xmlns:…`."""
     if (word_at(data, start) & 0xFFFFFFFFFF) != _XMLNS or stop - start < 5:

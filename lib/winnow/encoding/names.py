@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from winnow.encoding.jit import kernel
+from winnow.encoding.jit import inlined, kernel
 from winnow.encoding.simd import SLACK, raw, word_at
 
 Bytes = npt.NDArray[np.uint8]
@@ -41,13 +41,13 @@ class NameIndex(NamedTuple):
     seed: int
 
 
-@kernel
+@inlined
 def name_key(parent_path: int, context: int, kind: int) -> int:
     """Paths are below 2**31 and contexts below 2**30, so the three do not overlap."""
     return (parent_path << 32) | (context << 2) | kind
 
 
-@kernel
+@inlined
 def same_span(left: Bytes, left_start: int, right: Bytes, right_start: int, length: int) -> bool:
     k = 0
     while k + 8 <= length:
@@ -60,7 +60,7 @@ def same_span(left: Bytes, left_start: int, right: Bytes, right_start: int, leng
     return True
 
 
-@kernel
+@inlined
 def hash_span(data: Bytes, start: int, length: int, key: int, seed: int) -> int:
     h = (seed ^ key) * _MULTIPLIER
     k = 0
@@ -72,7 +72,7 @@ def hash_span(data: Bytes, start: int, length: int, key: int, seed: int) -> int:
     return h ^ (h >> 32)
 
 
-@kernel
+@inlined
 def find(index: NameIndex, data: Bytes, start: int, length: int, key: int) -> int:
     """The value stored for this span and key, or -1. Ends, because at least half of the slots are empty."""
     h = hash_span(data, start, length, key, index.seed)
@@ -88,7 +88,7 @@ def find(index: NameIndex, data: Bytes, start: int, length: int, key: int) -> in
         slot = (slot + WIDTH) & (WIDTH * index.mask)
 
 
-@kernel
+@inlined
 def _store(index: NameIndex, start: int, length: int, key: int, value: int) -> None:
     h = hash_span(index.heap, start, length, key, index.seed)
     slot = WIDTH * (h & index.mask)
@@ -127,6 +127,10 @@ class NameTable:
 
     def __len__(self) -> int:
         return self._count
+
+    @property
+    def heap_bytes(self) -> int:
+        return self._heap_used
 
     def add(self, span: bytes, key: int, value: int) -> None:
         """Store a span that `find` did not find. Equal bytes under different keys share their place in the heap."""

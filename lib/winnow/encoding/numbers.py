@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from winnow.encoding.jit import kernel
+from winnow.encoding.jit import inlined, kernel
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -14,14 +14,14 @@ _MAX_FRACTION = 20  # digits that count after the fraction's leading zeros
 _MAX_EXPONENT = 1_000_000  # further digits of an exponent are read and ignored
 
 
-@kernel
+@inlined
 def _skip_blanks(values: Bytes, i: int, end: int) -> int:
     while i < end and (values[i] == 0x20 or values[i] == 0x0A or values[i] == 0x09 or values[i] == 0x0D):
         i += 1
     return i
 
 
-@kernel
+@inlined
 def _is_digit(values: Bytes, i: int, end: int) -> bool:
     return i < end and values[i] >= _ZERO and values[i] <= _ZERO + 9
 

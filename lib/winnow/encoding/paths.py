@@ -25,8 +25,9 @@ class PathTable:
     """
 
     def __init__(self, rows: Iterable[tuple[int, int, int]] = ()) -> None:
-        self._rows = np.full((1024, 3), -1, np.int32)  # parent, symbol, depth
-        self._rows[DOCUMENT_PATH, 2] = 0
+        self._parents = np.full(1024, -1, np.int32)
+        self._symbols = np.full(1024, -1, np.int32)
+        self._depths = np.zeros(1024, np.int32)
         self._ids: dict[tuple[int, int], int] = {}
         self.extend(rows)
 
@@ -38,9 +39,13 @@ class PathTable:
         count = len(self)
         path = self._ids.setdefault((parent, symbol), count)
         if path == count:
-            if count == len(self._rows):
-                self._rows = np.concatenate([self._rows, np.full_like(self._rows, -1)])
-            self._rows[count] = parent, symbol, self._rows[parent, 2] + 1
+            if count == self._parents.size:
+                self._parents, self._symbols, self._depths = (
+                    np.concatenate([column, np.empty_like(column)])
+                    for column in (self._parents, self._symbols, self._depths)
+                )
+            self._parents[count], self._symbols[count] = parent, symbol
+            self._depths[count] = self._depths[parent] + 1
         return path
 
     def find(self, parent: int, symbol: int) -> int | None:
@@ -48,20 +53,20 @@ class PathTable:
 
     def step(self, path: int) -> tuple[int, int]:
         """(parent path, symbol) of a path."""
-        return int(self._rows[path, 0]), int(self._rows[path, 1])
+        return int(self._parents[path]), int(self._symbols[path])
 
     @property
     def parents(self) -> Ints:
         """The parent path of every path; always smaller than the path itself."""
-        return self._column(0)
+        return self._filled(self._parents)
 
     @property
     def symbols(self) -> Ints:
-        return self._column(1)
+        return self._filled(self._symbols)
 
     @property
-    def depths(self) -> npt.NDArray[np.int32]:
-        return self._column(2)
+    def depths(self) -> Ints:
+        return self._filled(self._depths)
 
     def labels(self, path: int, vocabulary: Vocabulary) -> tuple[str, ...]:
         """The labels from the root to the node."""
@@ -105,7 +110,7 @@ class PathTable:
             mapping[path] = self.add(int(mapping[parent]), int(symbols[symbol]))
         return mapping
 
-    def _column(self, column: int) -> Ints:
-        values = np.ascontiguousarray(self._rows[: len(self), column])
+    def _filled(self, column: Ints) -> Ints:
+        values = column[: len(self)]
         values.setflags(write=False)
         return values

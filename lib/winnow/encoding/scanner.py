@@ -10,7 +10,7 @@ are written only where the text of the documents so far, which is never longer t
 """
 
 from winnow.encoding.batch import Status
-from winnow.encoding.jit import kernel
+from winnow.encoding.jit import inlined, kernel
 from winnow.encoding.layout import (
     ATTRIBUTE_VALUES,
     BETWEEN,
@@ -64,7 +64,7 @@ _XML_DECLARATION = as_word(b"<?xml")
 _BYTE_ORDER_MARK = as_word(b"\xef\xbb\xbf")
 
 
-@kernel
+@inlined
 def _begin_document(scan: Scan) -> int:
     """Where the prolog starts. A byte order mark says UTF-8 whatever the XML declaration claims, as in libxml2."""
     data, state, frames = scan.source.data, scan.state, scan.work.frames
@@ -92,7 +92,7 @@ def _begin_document(scan: Scan) -> int:
     return int(i)
 
 
-@kernel
+@inlined
 def _end_run(scan: Scan) -> bool:
     """Turn the character data since the last markup into a text node; False when there is no room for it.
 
@@ -112,7 +112,7 @@ def _end_run(scan: Scan) -> bool:
     return True
 
 
-@kernel
+@inlined
 def _section(scan: Scan, start: int, end: int) -> int:
     """The index after a CDATA section, whose content joins the text run around it."""
     state = scan.state
@@ -125,7 +125,7 @@ def _section(scan: Scan, start: int, end: int) -> int:
     return stop
 
 
-@kernel
+@inlined
 def _declaration(scan: Scan, start: int, end: int) -> int:
     """The index after a comment or a document type declaration."""
     data, state = scan.source.data, scan.state
@@ -137,7 +137,7 @@ def _declaration(scan: Scan, start: int, end: int) -> int:
     return WALK
 
 
-@kernel
+@inlined
 def _next_markup(scan: Scan, i: int, end: int) -> int:
     """The index of the next `<`, with the character data before it copied if values are wanted; else WALK."""
     data, state = scan.source.data, scan.state
@@ -151,7 +151,7 @@ def _next_markup(scan: Scan, i: int, end: int) -> int:
     return i if i < end else WALK
 
 
-@kernel
+@inlined
 def _scan_document(scan: Scan) -> int:
     data, state = scan.source.data, scan.state
     end = scan.source.offsets[state[DOCUMENT] + 1]
@@ -185,7 +185,7 @@ def _scan_document(scan: Scan) -> int:
     return int(i)
 
 
-@kernel
+@inlined
 def _end_document(scan: Scan, result: int) -> None:
     """Count the document; its attribute values go behind its text. A document to be walked leaves nothing."""
     output, state = scan.output, scan.state

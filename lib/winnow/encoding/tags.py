@@ -1,6 +1,6 @@
 """Start and end tags: names to paths, attributes to nodes, namespace declarations to contexts."""
 
-from winnow.encoding.jit import kernel
+from winnow.encoding.jit import inlined
 from winnow.encoding.layout import (
     ATTRIBUTE_VALUES,
     CONTEXT,
@@ -28,6 +28,7 @@ from winnow.encoding.markup import (
     GREATER_THAN,
     QUOTE,
     SLASH,
+    SPACE,
     find_quote,
     is_namespace_declaration,
     name_end,
@@ -39,7 +40,7 @@ from winnow.encoding.references import copy_attribute
 MAX_DEPTH = 30000  # a level is an int16; libxml2 itself stops at 256 (2048 for huge trees)
 
 
-@kernel
+@inlined
 def close_tag(scan: Scan, start: int, end: int) -> int:
     """Close the innermost element; the index after the tag, or WALK when it is not the one that is named."""
     data, output, state, frames = scan.source.data, scan.output, scan.state, scan.work.frames
@@ -60,7 +61,7 @@ def close_tag(scan: Scan, start: int, end: int) -> int:
     return int(i + 1)
 
 
-@kernel
+@inlined
 def _read_attributes(scan: Scan, start: int, end: int) -> tuple[int, int, int]:
     """From behind a tag's name: the index of its `>` or `/`, the number of attributes, and the context inside.
 
@@ -72,6 +73,8 @@ def _read_attributes(scan: Scan, start: int, end: int) -> tuple[int, int, int]:
     count = 0
     i = start
     while data[i] != GREATER_THAN and data[i] != SLASH:
+        if data[i] > SPACE:
+            return WALK, count, context
         i = skip_blanks(data, i, end)
         if data[i] == GREATER_THAN or data[i] == SLASH:
             break
@@ -98,7 +101,7 @@ def _read_attributes(scan: Scan, start: int, end: int) -> tuple[int, int, int]:
     return i, count, context
 
 
-@kernel
+@inlined
 def _write_attributes(scan: Scan, count: int, context: int, path: int) -> int:
     """Make the attributes nodes behind their element's place; how far their values go, or WALK or MISS."""
     data, output, attributes, state = scan.source.data, scan.output, scan.work.attributes, scan.state
@@ -127,7 +130,7 @@ def _write_attributes(scan: Scan, count: int, context: int, path: int) -> int:
     return int(at)
 
 
-@kernel
+@inlined
 def open_tag(scan: Scan, start: int, end: int) -> int:
     """Open an element, and close it if it is empty; the index after the tag, or WALK, MISS or GROW.
 

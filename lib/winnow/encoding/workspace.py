@@ -34,7 +34,7 @@ class Workspace:
         self._resize(_PER_NODE, size // 24 + 64)
         self._resize(_PER_TEXT, size // 24 + 64 if values else 0)
         self._resize(("values",), size + SLACK if values else 0)
-        if FRAME * (longest // 3 + 2) > self.work.frames.size:  # `<a>` is a frame; ` a=""` an attribute, even glued
+        if FRAME * (longest // 3 + 2) > self.work.frames.size:  # `<a>` opens a frame; an attribute is ` a=""`
             self.work = Work(
                 frames=np.zeros(FRAME * (longest // 3 + 2), np.int64),
                 attributes=np.zeros(SPAN * (longest // 4 + 2), np.int64),
