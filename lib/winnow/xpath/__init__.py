@@ -1,6 +1,7 @@
 """The profile language: XPath 1.0 in, patterns out."""
 
 from winnow.xpath.compiled import Class, Compiled, compile_profile
+from winnow.xpath.display import branches, pattern_text
 from winnow.xpath.limits import DEFAULT_LIMITS, Limits
 from winnow.xpath.pattern import Axis, Kind, Node, Op, Pattern, Test
 from winnow.xpath.reasons import Reason
@@ -19,5 +20,7 @@ __all__ = [
     "Reason",
     "Rejected",
     "Test",
+    "branches",
     "compile_profile",
+    "pattern_text",
 ]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from winnow.xpath import canonical, cost, libxml2
 from winnow.xpath.ast import Expr
-from winnow.xpath.conditions import Alts
+from winnow.xpath.conditions import Alt, Alts
 from winnow.xpath.existential import existential
 from winnow.xpath.limits import DEFAULT_LIMITS, Limits
 from winnow.xpath.normalise import Normaliser
@@ -96,7 +96,9 @@ def _bound(xpath: str, parsed: Parsed, namespaces: Mapping[str, str]) -> dict[st
 
 def _patterns(normaliser: Normaliser, alts: Alts) -> tuple[Pattern, ...]:
     patterns: list[Pattern] = []
-    for alt in normaliser.from_document(alts):
+    # An absolute path says nothing about the root element as such.
+    is_absolute = len(alts) == 1 and alts[0] == Alt(root=alts[0].root)
+    for alt in alts if is_absolute else normaliser.from_document(alts):
         nodes = alt.root
         if len(nodes) == 1 and nodes[0].axis is Axis.CHILD and nodes[0].label is not None:
             children: tuple[Node, ...] | None = nodes

@@ -14,7 +14,7 @@ from winnow.xpath.conditions import ALWAYS, NEVER, Algebra, Alt, Alts, TooManyEr
 from winnow.xpath.constants import as_boolean, constant
 from winnow.xpath.functions import Type, type_of
 from winnow.xpath.limits import Limits
-from winnow.xpath.pattern import Axis, Kind
+from winnow.xpath.pattern import Axis, Kind, Node
 from winnow.xpath.reasons import MESSAGES, Reason
 from winnow.xpath.rejected import Rejected
 from winnow.xpath.tokens import column
@@ -121,14 +121,14 @@ class Normaliser:
 
     def nodes(self, expr: Expr, alts: Alts) -> Alts:
         """When `expr` selects a node that meets one of `alts`."""
-        match expr:
-            case Path():
-                if expr.absolute and self.ordered and self.depth:
+        if type(expr) is Path:
+            alts = self.steps(expr.steps, alts)
+            if expr.absolute:
+                if self.ordered and self.depth:
                     raise self.not_ordered("a path from the document node inside a predicate", expr.at)
-                alts = self.steps(expr.steps, alts)
-                if expr.absolute:
-                    return self.algebra.at_document(alts)
-                return alts if expr.base is None else self.nodes(expr.base, alts)
+                return self.algebra.at_document(alts)
+            return alts if expr.base is None else self.nodes(expr.base, alts)
+        match expr:
             case Filter():
                 return self.nodes(expr.base, self.filtered(expr.predicates, alts))
             case Operation():
@@ -168,6 +168,21 @@ class Normaliser:
             step = steps[i]
             if step.predicates:
                 alts = self.filtered(step.predicates, alts)
+            if len(alts) == 1 and _is_named_child(step) and _is_one_step(alts[0]):
+                # The common case, worth its own lines: named steps, and nothing but one step after each.
+                nodes = alts[0].nodes
+                while True:
+                    i -= 1
+                    axis = Axis.CHILD
+                    if i >= 0 and is_anywhere(steps[i]):
+                        axis = Axis.DESCENDANT
+                        i -= 1
+                    nodes = (Node(axis, Kind.ELEMENT, self.label(step), (), nodes),)
+                    step = steps[i]
+                    if i < 0 or step.predicates or not _is_named_child(step):
+                        break
+                alts = (Alt(None, None, (), nodes, alts[0].root),)
+                continue
             i -= 1
             try:
                 if step.axis == "child" and i >= 0 and is_anywhere(steps[i]) and step.test != "node()":
@@ -229,9 +244,9 @@ class Normaliser:
 
     def label(self, step: Step) -> str | None:
         name = step.test
-        if ":" not in name:
+        prefix, colon, local = name.partition(":")
+        if not colon:
             return None if name == "*" else intern(name)
-        prefix, _, local = name.partition(":")
         if local == "*":
             self.because("namespace_wildcard", step.at)
             return None
@@ -305,6 +320,14 @@ class Normaliser:
 
 def is_anywhere(step: Step) -> bool:
     return step.axis == "descendant-or-self" and step.test == "node()" and not step.predicates
+
+
+def _is_named_child(step: Step) -> bool:
+    return step.axis == "child" and step.test[-1] not in ")*"
+
+
+def _is_one_step(alt: Alt) -> bool:
+    return len(alt.nodes) < 2 and alt == (None, None, (), alt.nodes, alt.root, None, ())
 
 
 def forgetful(alts: Alts) -> Alts:

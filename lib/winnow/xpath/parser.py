@@ -44,6 +44,7 @@ _PRECEDENCE: Final[Mapping[str, int]] = {
 _UNARY: Final = 7
 _ASSOCIATIVE: Final = frozenset({"or", "and", "|"})
 _END: Final = ""
+_SEPARATORS: Final = frozenset({"/", "//", _END, "]", ")"})
 
 
 class Parsed(NamedTuple):
@@ -264,14 +265,26 @@ class _Parser:
                 steps.append(Step("descendant-or-self", "node()", (), start))
             elif absolute and not _starts_step(tokens[self.i]):
                 return Path(True, None, (), start)
+        i = self.i
         while True:
-            steps.append(self._step())
-            token = tokens[self.i]
-            if token == "//":
-                steps.append(Step("descendant-or-self", "node()", (), self.i))
-            elif token != "/":
+            token, after = tokens[i], tokens[i + 1]
+            # The common case, a name and the next separator, needs no call.
+            if after in _SEPARATORS and token[:1].isalpha():
+                if ":" in token:
+                    self.prefixes.setdefault(token[: token.index(":")], i)
+                steps.append(Step("child", token, (), i))
+                i += 1
+            else:
+                self.i = i
+                steps.append(self._step())
+                i = self.i
+                after = tokens[i]
+            if after == "//":
+                steps.append(Step("descendant-or-self", "node()", (), i))
+            elif after != "/":
                 break
-            self.i += 1
+            i += 1
+        self.i = i
         self.steps += len(steps)
         if self.steps > self.limits.steps:
             raise self.rejected("steps_limit", f"more than {self.limits.steps} steps", start)

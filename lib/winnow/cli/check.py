@@ -1,0 +1,90 @@
+"""`winnow check FILE`: what becomes of each profile, before it is ingested.
+
+Exit code 0 when every profile is accepted, 3 when some are rejected.
+"""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="profiles as CSV or JSONL (.gz): profile_id, xpath, namespaces, …")
+    parser.add_argument("--json", action="store_true", help="one JSON object per profile, then one with the totals")
+
+
+def run(args: argparse.Namespace) -> int:
+    from winnow.ingest.profiles import read_profiles
+
+    file = read_profiles(args.file)
+    totals: Counter[str] = Counter()
+    codes: Counter[str] = Counter()
+    for finding in _findings(file.profiles.to_pylist(), file.rejected.to_pylist()):
+        totals[finding["class"]] += 1
+        codes.update({reason["code"] for reason in finding["reasons"]})
+        _write(finding, sys.stdout, as_json=args.json)
+    _write_totals(totals, codes, sys.stdout, as_json=args.json)
+    return 3 if totals["rejected"] else 0
+
+
+def _findings(profiles: Iterable[dict[str, Any]], rejected: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """One finding per row of the file; rows that could not be read come last."""
+    for profile in profiles:
+        yield check(profile["profile_id"], profile["xpath"], dict(profile["namespaces"]), ordered=profile["ordered"])
+    for row in rejected:
+        reason = {"code": row["reason"], "column": row["column"], "message": row["message"]}
+        yield _finding(row["profile_id"] or f"row {row['row_number']}", row["raw"], "rejected", reasons=[reason])
+
+
+def check(profile_id: str, xpath: str, namespaces: dict[str, str], *, ordered: bool) -> dict[str, Any]:
+    """Class, patterns, branches and reasons of one profile."""
+    from winnow.xpath import Rejected, branches, compile_profile, pattern_text
+
+    try:
+        compiled = compile_profile(xpath, namespaces, ordered=ordered)
+    except Rejected as error:
+        reason = {"code": error.code, "column": error.column, "message": error.message}
+        return _finding(profile_id, xpath, "rejected", reasons=[reason])
+    return _finding(
+        profile_id,
+        xpath,
+        compiled.klass.value,
+        patterns=[pattern_text(pattern) for pattern in compiled.alternatives],
+        branches=[line for pattern in compiled.alternatives for line in branches(pattern)],
+        reasons=[reason._asdict() for reason in compiled.reasons],
+    )
+
+
+def _finding(profile_id: str, xpath: str, klass: str, **rest: list[Any]) -> dict[str, Any]:
+    empty: dict[str, list[Any]] = {"patterns": [], "branches": [], "reasons": []}
+    return {"profile_id": profile_id, "xpath": xpath, "class": klass, **empty, **rest}
+
+
+def _write(finding: dict[str, Any], out: IO[str], *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(finding, ensure_ascii=False), file=out)
+        return
+    print(f"{finding['profile_id']}  {finding['class']}  {finding['xpath']}", file=out)
+    if finding["class"] != "rejected" and not finding["patterns"]:
+        print("    never true", file=out)
+    for pattern in finding["patterns"]:
+        print(f"    pattern  {pattern}", file=out)
+    for branch in finding["branches"]:
+        print(f"    branch   {branch}", file=out)
+    for reason in finding["reasons"]:
+        place = f"column {reason['column']}: " if reason["column"] else ""
+        print(f"    because  {reason['code']}: {place}{reason['message']}", file=out)
+
+
+def _write_totals(totals: Counter[str], codes: Counter[str], out: IO[str], *, as_json: bool) -> None:
+    counts = {klass: totals[klass] for klass in ("native", "hybrid", "rejected")}
+    if as_json:
+        print(json.dumps({"totals": counts, "reasons": dict(codes.most_common())}), file=out)
+        return
+    words = ", ".join(f"{count:,} {klass}" for klass, count in counts.items())
+    print(f"{sum(counts.values()):,} profiles: {words}", file=out)
+    for code, count in codes.most_common():
+        print(f"    {code:<20} {count:>8,}", file=out)

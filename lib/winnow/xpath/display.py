@@ -1,0 +1,58 @@
+"""Patterns for people: as one line of XPath-like text, and branch by branch."""
+
+from winnow.xpath.pattern import Axis, Kind, Node, Op, Pattern, Test
+from winnow.xpath.printer import quoted
+
+_SIGNS = {Op.EQ: "=", Op.NE: "!=", Op.NUM_EQ: "=", Op.NUM_NE: "!=", Op.LT: "<", Op.LE: "<=", Op.GT: ">", Op.GE: ">="}
+
+
+def pattern_text(pattern: Pattern) -> str:
+    """The whole twig; names are expanded, `[first: …]` tests only the first such node.
+
+    >>> from winnow.xpath.compiled import compile_profile
+    >>> pattern_text(compile_profile("/a[b = 'x'][@c]//d").alternatives[0])
+    "/a[b[. = 'x']][@c]//d"
+    """
+    if not pattern.children:
+        return "always"
+    return " and ".join(_node(node, leading=True) for node in pattern.children)
+
+
+def branches(pattern: Pattern) -> tuple[str, ...]:
+    """One root-to-leaf line for each leaf.
+
+    >>> from winnow.xpath.compiled import compile_profile
+    >>> branches(compile_profile("/a[b = 'x'][@c]//d").alternatives[0])
+    ("/a/b[. = 'x']", '/a/@c', '/a//d')
+    """
+    return tuple(line for node in pattern.children for line in _lines(node))
+
+
+def _lines(node: Node) -> list[str]:
+    own = _step(node, leading=True)
+    return [own + line for child in node.children for line in _lines(child)] or [own]
+
+
+def _node(node: Node, *, leading: bool) -> str:
+    """The last child is written as the next step, the others in brackets."""
+    own = _step(node, leading=leading)
+    *brackets, last = node.children or (None,)
+    text = own + "".join(f"[{_node(child, leading=False)}]" for child in brackets if child is not None)
+    return text if last is None else text + _node(last, leading=True)
+
+
+def _step(node: Node, *, leading: bool) -> str:
+    slashes = "//" if node.axis is Axis.DESCENDANT else "/" if leading else ""
+    if slashes == "//" and not leading:
+        slashes = ".//"
+    name = "text()" if node.kind is Kind.TEXT else node.label or "*"
+    at = "@" if node.kind is Kind.ATTRIBUTE else ""
+    first = "first: " if node.first else ""
+    return f"{slashes}{at}{name}" + "".join(f"[{first}{_test(test)}]" for test in node.tests)
+
+
+def _test(test: Test) -> str:
+    operand = quoted(test.operand) if isinstance(test.operand, str) else f"{test.operand:.17g}"
+    if test.op in {Op.CONTAINS, Op.STARTS_WITH}:
+        return f"{test.op.name.lower().replace('_', '-')}(., {operand})"
+    return f". {_SIGNS[test.op]} {operand}"

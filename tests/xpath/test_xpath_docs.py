@@ -1,0 +1,28 @@
+"""The guide shows the supported fragment as it is."""
+
+from pathlib import Path
+
+import pytest
+
+from winnow.xpath import DEFAULT_LIMITS, Rejected, compile_profile
+from winnow.xpath.fragment import FRAGMENT, Row, table
+
+GUIDE = Path(__file__).parents[2] / "infra" / "docs" / "profile-language.md"
+
+
+@pytest.mark.parametrize("row", FRAGMENT, ids=lambda row: row.construct)
+def test_the_example_has_the_outcome(row: Row) -> None:
+    try:
+        outcome = compile_profile(row.example, {"n": "urn:n"}).klass.value
+    except Rejected as error:
+        outcome = error.code
+    assert outcome == row.outcome
+
+
+def test_the_guide_holds_the_table() -> None:
+    assert table() in GUIDE.read_text(encoding="utf-8"), "python -m winnow.xpath.fragment prints the table"
+
+
+@pytest.mark.parametrize("name", DEFAULT_LIMITS._fields)
+def test_the_guide_holds_the_limits(name: str) -> None:
+    assert f"| {name} | {getattr(DEFAULT_LIMITS, name):,} |" in GUIDE.read_text(encoding="utf-8")
