@@ -109,6 +109,10 @@ def share_child(tree: EnvelopeTree) -> None:
     tree.arrays.slots[tree.root, 0] = tree.arrays.slots[tree.root, 1]
 
 
+def mislabel(tree: EnvelopeTree) -> None:
+    tree.arrays.rows.heads["must"][0] ^= np.uint64(1)
+
+
 @pytest.mark.parametrize(
     ("corrupt", "message"),
     [
@@ -117,6 +121,7 @@ def share_child(tree: EnvelopeTree) -> None:
         (lengthen, "lengths"),
         (tie, "positions"),
         (anchor, "top"),
+        (mislabel, "labels of row 0"),
         (repeat_id, "2 times"),
         (lose_member, "but 299 are in it"),
         (underfill, "has 1 members"),

@@ -28,6 +28,16 @@ def _envelope(boxes: Boxes, members: list[int]) -> dict[str, object]:
     }
 
 
+def _mislabelled(tree: EnvelopeTree, row: int) -> bool:
+    head = tree.arrays.rows.heads[row]
+    positions = tree.arrays.rows.positions[int(head["start"]) :][: int(head["longest"])]
+    labels = {int(p["low"]) & 63 for p in positions if p["low"] == p["high"]}
+    must = sum(1 << label for label in labels)
+    may = must if all(p["low"] == p["high"] for p in positions) else 2**64 - 1
+    top = int(positions[-1]["adjacent"]) if len(positions) else 0
+    return (int(head["must"]), int(head["may"]), int(head["top"])) != (must, may, top)
+
+
 def check_invariants(tree: EnvelopeTree) -> list[str]:
     """One message for each violation; an empty list for a sound tree.
 
@@ -53,11 +63,15 @@ def check_invariants(tree: EnvelopeTree) -> list[str]:
             problems.append(f"node {node} of level {level} is out of balance: members {strays}")
             continue
         source = arrays.rows if level == 1 else arrays.nodes
-        if below and (actual := _envelope(arrays.nodes, [node])) != (expected := _envelope(source, below)):
+        actual = _envelope(arrays.nodes, [node]) | {"top": int(arrays.nodes.heads[node]["top"])}
+        if below and actual != (expected := _envelope(source, below)):
             wrong = [name for name in expected if actual[name] != expected[name]]
             problems.append(f"node {node} does not have the envelope of its members: {', '.join(wrong)}")
         if level == 1:
             rows += below
+            problems += [
+                f"the labels of row {row} are not those of its sequence" for row in below if _mislabelled(tree, row)
+            ]
         elif max(seen[m] for m in below) == 0:
             stack += below
         else:
