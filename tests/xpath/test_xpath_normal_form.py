@@ -1,8 +1,11 @@
 """Equal meaning gives equal patterns; classes, reasons, constants, branches."""
 
+from random import Random
+
 import pytest
 
-from winnow.xpath import Class, Limits, Pattern, Rejected, branches, compile_profile, pattern_text
+from winnow.xpath import Class, Limits, Pattern, Rejected, branches, compile_profile, compiled, pattern_text
+from winnow.xpath.plain import plain_path
 
 NAMESPACES = {"n": "urn:n", "m": "urn:n"}
 
@@ -121,3 +124,21 @@ def test_the_empty_prefix_is_refused() -> None:
 
 def test_compiled_names_only_the_prefixes_it_uses() -> None:
     assert compile_profile("//n:a", NAMESPACES).namespaces == (("n", "urn:n"),)
+
+
+def test_the_short_cut_for_plain_paths_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    r = Random(1)
+    names = ("a", "b", "*", "n:a", "m:b", "or", "div", "text", "_x.y-1")
+    plain = ["".join(r.choice(("/", "/", "//")) + r.choice(names) for _ in range(r.randint(1, 5))) for _ in range(3000)]
+    plain += [text.lstrip("/") for text in plain]
+    quick = [compile_profile(text, NAMESPACES) for text in plain]
+    assert all(plain_path(text, NAMESPACES, {}, 99) is not None for text in plain)
+    monkeypatch.setattr(compiled, "plain_path", lambda *_: None)
+    assert quick == [compile_profile(text, NAMESPACES) for text in plain]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "/", "//", "///a", "a/", "/a//", "a:b:c", "1", "a b", "xml:a", "q:a", "@a", "a()", "."]
+)
+def test_the_short_cut_leaves_the_rest_alone(text: str) -> None:
+    assert plain_path(text, NAMESPACES, {}, 99) is None

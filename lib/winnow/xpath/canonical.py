@@ -49,6 +49,9 @@ def siblings(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     """Sorted, without duplicates and without what follows from another."""
     if len(nodes) < 2:
         return nodes
+    heads = {(node.axis, node.kind, node.label or ""): node for node in nodes}
+    if len(heads) == len(nodes) and all(not axis and label for axis, _, label in heads):
+        return tuple(heads[head] for head in sorted(heads))  # children with different names imply nothing
     unique = sorted(set(nodes), key=sort_key)
     return tuple(
         node

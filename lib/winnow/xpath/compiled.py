@@ -5,19 +5,22 @@ from enum import Enum
 from typing import NamedTuple
 
 from winnow.xpath import canonical, cost, libxml2
-from winnow.xpath.ast import Expr
 from winnow.xpath.conditions import Alt, Alts
 from winnow.xpath.existential import existential
 from winnow.xpath.limits import DEFAULT_LIMITS, Limits
 from winnow.xpath.normalise import Normaliser
 from winnow.xpath.parser import Parsed, parse
 from winnow.xpath.pattern import Axis, Node, Pattern
+from winnow.xpath.plain import plain_path
 from winnow.xpath.printer import to_xpath
 from winnow.xpath.reasons import Reason
 from winnow.xpath.rejected import Rejected
 from winnow.xpath.tokens import column
 
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
+
+
+_ACCEPTED = Limits(*[1 << 30] * len(Limits._fields))  # for what has passed its limits before
 
 
 class Class(Enum):
@@ -34,13 +37,13 @@ class Compiled(NamedTuple):
     klass: Class
     alternatives: tuple[Pattern, ...]
     reasons: tuple[Reason, ...]
-    tree: Expr
+    xpath: str  # as given
     namespaces: tuple[tuple[str, str], ...]  # the prefixes used, sorted
 
     @property
     def text(self) -> str:
         """XPath for libxml2 with the same truth value; its prefixes are bound by `namespaces`."""
-        return to_xpath(existential(self.tree))
+        return to_xpath(existential(parse(self.xpath, _ACCEPTED).tree))
 
 
 def compile_profile(
@@ -57,15 +60,21 @@ def compile_profile(
     >>> compile_profile("//a[not(b)]").reasons[0].code
     'not'
     """
+    namespaces = namespaces or {}
+    if not ordered and len(xpath) <= limits.length and "" not in namespaces:
+        used: dict[str, str] = {}
+        children = plain_path(xpath, namespaces, used, limits.steps)
+        if children is not None:
+            return Compiled(Class.NATIVE, (Pattern(children),), (), xpath, _sorted(used))
     parsed = parse(xpath, limits)
-    bound = _bound(xpath, parsed, namespaces or {})
+    bound = _bound(xpath, parsed, namespaces)
     normaliser = Normaliser(xpath, bound, limits, ordered)
     alts = normaliser.truth(parsed.tree)
     patterns = _patterns(normaliser, alts)
-    used = tuple(sorted(bound.items()))
     if not normaliser.noted or not patterns:
-        return Compiled(Class.NATIVE, patterns, (), parsed.tree, used)
-    degree, at = cost.degree(existential(parsed.tree))
+        return Compiled(Class.NATIVE, patterns, (), xpath, _sorted(bound))
+    rewritten = existential(parsed.tree)
+    degree, at = cost.degree(rewritten)
     if degree > limits.cost:
         raise Rejected(
             "cost_limit",
@@ -73,9 +82,12 @@ def compile_profile(
             column=column(xpath, at),
             hint="whole-document or sibling axes inside one another's predicates multiply",
         )
-    compiled = Compiled(Class.HYBRID, patterns, normaliser.reasons(), parsed.tree, used)
-    libxml2.Evaluator(compiled.text, bound)  # raises when libxml2 would refuse it
-    return compiled
+    libxml2.Evaluator(to_xpath(rewritten), bound)  # raises when libxml2 would refuse it
+    return Compiled(Class.HYBRID, patterns, normaliser.reasons(), xpath, _sorted(bound))
+
+
+def _sorted(bound: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(bound.items())) if len(bound) > 1 else tuple(bound.items())
 
 
 def _bound(xpath: str, parsed: Parsed, namespaces: Mapping[str, str]) -> dict[str, str]:
