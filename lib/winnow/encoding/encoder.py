@@ -40,6 +40,8 @@ _MAX_NAMES, _MAX_NAME_BYTES = 2**20, 2**26  # documents are hostile: beyond this
 class Encoder:
     """Encodes UTF-8 documents that libxml2 has accepted; others are exact, too, only slower, or `Status.MALFORMED`.
 
+    Give it hundreds of documents at a time: a call costs as much as a dozen of them. One encoder serves one thread.
+
     >>> from winnow.encoding import Vocabulary, PathTable
     >>> words, paths = Vocabulary(), PathTable()
     >>> batch = Encoder(words, paths).encode([b"<a x='1'><b>one</b> two</a>"], values=True)

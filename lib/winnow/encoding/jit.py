@@ -17,7 +17,7 @@ def kernel(function: F) -> F:
     in this one: an edit to any of them compiles anew.
     """
     compiled = njit(cache=True, nogil=True)(function)
-    compiled._cache._cache_file._source_stamp = _source_stamp(Path(function.__code__.co_filename).parent)
+    compiled._cache._cache_file._source_stamp = source_stamp(Path(function.__code__.co_filename).parent)
     return cast("F", compiled)
 
 
@@ -26,7 +26,8 @@ def inlined(function: F) -> F:
     return cast("F", njit(nogil=True, forceinline=True)(function))
 
 
-def _source_stamp(folder: Path) -> tuple[float, int]:
+def source_stamp(folder: Path) -> tuple[float, int]:
+    """When the modules of a folder and of this one were last changed, and their size."""
     modules = sorted({*folder.glob("*.py"), *Path(__file__).parent.glob("*.py")})
     stats = [module.stat() for module in modules]
     return max(stat.st_mtime for stat in stats), sum(stat.st_size for stat in stats)

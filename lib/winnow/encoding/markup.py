@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from winnow.encoding.jit import inlined
+from winnow.encoding.jit import inlined, kernel
 from winnow.encoding.simd import (
     BLOCK,
     apostrophe_mask,
@@ -73,7 +73,7 @@ def skip_blanks(data: Bytes, i: int, end: int) -> int:
     return i
 
 
-@inlined
+@kernel
 def section_end(data: Bytes, start: int, end: int, closing: int, count: int) -> int:
     """The index after the first `>` that follows `count` bytes `closing`, none of them before `start`; -1 without one.
 
@@ -89,7 +89,7 @@ def section_end(data: Bytes, start: int, end: int, closing: int, count: int) -> 
         i += 1
 
 
-@inlined
+@kernel
 def doctype_end(data: Bytes, start: int, end: int) -> int:
     """The index after a document type declaration without internal subset; -1 when there is one, or no end."""
     i = start

@@ -72,7 +72,7 @@ def hash_span(data: Bytes, start: int, length: int, key: int, seed: int) -> int:
     return h ^ (h >> 32)
 
 
-@inlined
+@kernel
 def find(index: NameIndex, data: Bytes, start: int, length: int, key: int) -> int:
     """The value stored for this span and key, or -1. Ends, because at least half of the slots are empty."""
     h = hash_span(data, start, length, key, index.seed)

@@ -6,7 +6,7 @@ No decoded form is longer in UTF-8 than what stands in the document, so a buffer
 import numpy as np
 import numpy.typing as npt
 
-from winnow.encoding.jit import inlined
+from winnow.encoding.jit import kernel
 from winnow.encoding.simd import BLOCK, as_word, attribute_special_mask, copy_block, lowest_bit, text_end_mask, word_at
 
 Bytes = npt.NDArray[np.uint8]
@@ -16,7 +16,7 @@ AMPERSAND, LESS_THAN, LINE_FEED, RETURN, SPACE = 0x26, 0x3C, 0x0A, 0x0D, 0x20
 _AMP, _LT, _GT, _QUOT, _APOS = (as_word(name) for name in (b"amp;", b"lt;", b"gt;", b"quot;", b"apos;"))
 
 
-@inlined
+@kernel
 def write_character(code: int, target: Bytes, at: int) -> int:
     """Write a code point as UTF-8; the position after it."""
     if code < 0x80:
@@ -38,7 +38,7 @@ def write_character(code: int, target: Bytes, at: int) -> int:
     return at + 4
 
 
-@inlined
+@kernel
 def read_character_reference(data: Bytes, start: int, end: int) -> tuple[int, int]:
     """The code point of `&#…;` at `start` and the index after it; code point -1 when it is not one."""
     i = start + 2
@@ -62,7 +62,7 @@ def read_character_reference(data: Bytes, start: int, end: int) -> tuple[int, in
     return (code, i + 1) if valid else (-1, i)
 
 
-@inlined
+@kernel
 def read_reference(data: Bytes, start: int, end: int) -> tuple[int, int]:
     """The code point of the reference at `start` and the index after it; code point -1 when it is not predefined."""
     if data[start + 1] == 0x23:
@@ -84,7 +84,7 @@ def read_reference(data: Bytes, start: int, end: int) -> tuple[int, int]:
     return code, start + length
 
 
-@inlined
+@kernel
 def copy_text(data: Bytes, start: int, end: int, target: Bytes, at: int) -> tuple[int, int]:
     """Copy character data up to the next `<` or `end`; the index there and the position after what was written.
 
@@ -119,7 +119,7 @@ def copy_text(data: Bytes, start: int, end: int, target: Bytes, at: int) -> tupl
     return end, at - (i - end)
 
 
-@inlined
+@kernel
 def copy_verbatim(data: Bytes, start: int, end: int, target: Bytes, at: int) -> int:
     """Copy the inside of a CDATA section: only line ends change."""
     for i in range(start, end):
@@ -133,7 +133,7 @@ def copy_verbatim(data: Bytes, start: int, end: int, target: Bytes, at: int) -> 
     return at
 
 
-@inlined
+@kernel
 def copy_attribute(data: Bytes, start: int, end: int, target: Bytes, at: int) -> int:
     """Copy an attribute's value, normalised; the position after it, negative when a reference is not predefined."""
     i = start

@@ -61,11 +61,13 @@ class Workspace:
         return freeze(EncodedBatch(version=ENCODING_VERSION, with_values=with_values, **arrays))
 
     def _resize(self, names: tuple[str, ...], size: int) -> None:
+        """Make these arrays, which are equally long, at least `size` long; their content stays."""
+        if getattr(self.output, names[0]).size >= size:
+            return
         arrays: dict[str, Any] = {}
         for name in names:
             old = getattr(self.output, name)
-            if old.size < size:
-                arrays[name] = np.empty(size, old.dtype)
-                arrays[name][: old.size] = old
+            arrays[name] = np.empty(size, old.dtype)
+            arrays[name][: old.size] = old
         output = self.output._replace(**arrays)
         self.output = output._replace(node_capacity=output.path.size, text_capacity=output.text_parent.size)
