@@ -1,0 +1,103 @@
+"""The one interface of all engines: patterns in, pairs of document and pattern out.
+
+An engine decides structure and values as far as its index goes; what it cannot decide exactly it hands as candidates
+to `verify`, which every engine shares. So all engines give the same matches, and differ in cost only.
+
+To write an engine: subclass `Engine`, give `_index` and `_match`, and name it in `winnow.engines.ENGINES`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from winnow.encoding import EncodedBatch, PathTable, Vocabulary
+from winnow.engines.column import Column
+from winnow.engines.store import PatternStore
+from winnow.engines.twigs import Ints
+from winnow.errors import UsageError
+from winnow.xpath.pattern import Pattern
+
+_CHUNK = 1 << 15  # patterns that exist as Python objects at one time
+
+
+class Funnel(NamedTuple):
+    """What one call met and what was left of it, step by step; sums over calls are meaningful."""
+
+    documents: int = 0
+    nodes: int = 0
+    paths: int = 0  # distinct paths known after the call
+    new_paths: int = 0
+    branches: int = 0  # distinct lines in the index
+    path_branches: int = 0  # pairs of path and line that were newly joined
+    candidates: int = 0  # pairs of document and pattern that the index could not rule out
+    verified: int = 0  # those of them that needed the verification kernel
+    matches: int = 0
+
+
+class Matches(NamedTuple):
+    """Pairs, ascending by document, each once. `witnesses` are node indexes of the batch.
+
+    The witness is the node of the last pattern node that all branches of the pattern go through: for a path its end,
+    for `//a[b][c]` the `a`. For text it is the element around it; for a pattern without such a node, the root element.
+    """
+
+    documents: Ints
+    patterns: Ints
+    witnesses: Ints
+    funnel: Funnel
+
+
+class Engine(ABC):
+    """Patterns come and go between calls of `match`; retiring and adding again is the same as building afresh."""
+
+    def __init__(self, vocabulary: Vocabulary, paths: PathTable) -> None:
+        self.store = PatternStore(vocabulary)
+        self.paths = paths
+        self._live = Column(np.bool_)
+
+    @property
+    def live(self) -> "np.typing.NDArray[np.bool_]":
+        """Per pattern of the store: it is wanted."""
+        return self._live.view
+
+    @property
+    def needs_values(self) -> bool:
+        """Some pattern asks for values or text nodes: batches must be encoded with them."""
+        return self.store.has_values
+
+    def add(self, patterns: Iterable[Pattern]) -> Ints:
+        """Their ids, in order; equal patterns have equal ids."""
+        parts = [np.zeros(0, np.int32)]
+        rest = iter(patterns)
+        while chunk := list(islice(rest, _CHUNK)):
+            known = len(self.store)
+            ids = self.store.add(chunk)
+            self._live.resize(len(self.store), 0)
+            self._live.view[ids] = True
+            self._index(range(known, len(self.store)))
+            parts.append(ids)
+        return np.concatenate(parts)
+
+    def retire(self, ids: Ints) -> None:
+        unknown = [int(i) for i in ids if not 0 <= i < len(self._live)]
+        if unknown:
+            raise UsageError("unknown_pattern", f"pattern {unknown[0]} was never added to this engine")
+        self._live.view[ids] = False
+
+    def match(self, batch: EncodedBatch) -> Matches:
+        """The live patterns that hold in each document of a batch that was encoded with this engine's tables."""
+        if self.needs_values and not batch.with_values:
+            raise UsageError(
+                "batch_without_values", "patterns test values, but the batch was encoded with structure only"
+            )
+        return self._match(batch)
+
+    @abstractmethod
+    def _index(self, new: range) -> None:
+        """Take up the patterns of the store with these ids, which were never seen before."""
+
+    @abstractmethod
+    def _match(self, batch: EncodedBatch) -> Matches: ...
