@@ -8,7 +8,7 @@ from lxml import etree
 
 from winnow.encoding import Encoder, PathTable, Vocabulary, document_parser, locate
 
-from .documents import documents
+from .documents import documents, examples
 from .naive import naive_document
 
 _ENCODER = Encoder(Vocabulary(), PathTable())
@@ -30,7 +30,7 @@ def resolve(root: etree._Element, location: str) -> etree._Element | tuple[etree
 
 
 @given(documents())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_locations_resolve_to_their_nodes(text: str) -> None:
     assume(naive_document(text.encode()) is not None)
     batch = _ENCODER.encode([b"<a><b/><b/></a>", text.encode()], values=False)
@@ -44,7 +44,7 @@ def test_locations_resolve_to_their_nodes(text: str) -> None:
 
 
 @given(st.permutations(range(7)))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 def test_what_people_read(order: list[int]) -> None:
     content = b'<nitf><head/><body/><body xmlns="urn:x"><p/><p id="1"/></body></nitf>'
     batch = _ENCODER.encode([b"<z/>", content], values=False)

@@ -9,7 +9,7 @@ from winnow.encoding import EncodedBatch, Encoder, PathTable, Status, Vocabulary
 from winnow.encoding.tree import encode_content
 from winnow.errors import UsageError
 
-from .documents import documents
+from .documents import documents, examples
 from .naive import naive_document, seen_document
 
 _ENCODER = Encoder(Vocabulary(), PathTable())
@@ -27,7 +27,7 @@ def assert_exact(contents: list[bytes], encoder: Encoder = _ENCODER) -> EncodedB
 
 
 @given(st.lists(documents(), min_size=1, max_size=4))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_generated_documents(texts: list[str]) -> None:
     contents = [text.encode() for text in texts]
     accepted = [content for content in contents if naive_document(content) is not None]
@@ -36,7 +36,7 @@ def test_generated_documents(texts: list[str]) -> None:
 
 
 @given(st.lists(documents(), min_size=1, max_size=3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_structure_alone_is_the_same_structure(texts: list[str]) -> None:
     contents = [text.encode() for text in texts]
     full = _ENCODER.encode(contents, values=True)
@@ -47,7 +47,7 @@ def test_structure_alone_is_the_same_structure(texts: list[str]) -> None:
 
 
 @given(documents())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_the_slow_path_gives_the_same_arrays(text: str) -> None:
     scanned = _ENCODER.encode([text.encode()], values=True)
     assume(naive_document(text.encode()) is not None)
@@ -108,7 +108,7 @@ def test_what_only_libxml2_can_read_is_walked(content: bytes) -> None:
 
 
 @given(documents(), st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_damaged_documents_do_no_harm(text: str, data: st.DataObject) -> None:
     """Cut, overwritten, doubled: flagged or encoded, never a crash, and neighbours are untouched."""
     content = bytearray(text.encode())
@@ -156,7 +156,7 @@ def test_malformed_documents_have_a_status_and_no_nodes() -> None:
 
 
 @given(st.lists(documents(), min_size=1, max_size=5), st.integers(0, 80), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_buffer_gives_the_same_batch(texts: list[str], slack: int, narrow: bool) -> None:
     """Arrow gives a data buffer that starts anywhere and may end right behind the last document."""
     contents = [text.encode() for text in texts]
@@ -168,7 +168,7 @@ def test_any_buffer_gives_the_same_batch(texts: list[str], slack: int, narrow: b
 
 
 @given(st.lists(documents(), min_size=2, max_size=5), st.data())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_slices_and_concat(texts: list[str], data: st.DataObject) -> None:
     contents = [text.encode() for text in texts]
     batch = _ENCODER.encode(contents, values=True)

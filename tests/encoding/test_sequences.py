@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from winnow.encoding import Encoder, PathTable, Vocabulary, document_sequences, path_sequence
 
-from .documents import documents
+from .documents import documents, examples
 
 _ENCODER = Encoder(Vocabulary(), PathTable())
 
@@ -30,7 +30,7 @@ def naive_sequence(parents: list[int], labels: list[str]) -> list[str]:
 
 
 @given(st.lists(documents(), min_size=1, max_size=3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_document_sequences(texts: list[str]) -> None:
     batch = _ENCODER.encode([text.encode() for text in texts], values=False)
     sequences, offsets = document_sequences(batch, _ENCODER.paths)
