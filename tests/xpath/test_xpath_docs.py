@@ -1,9 +1,13 @@
 """The guide shows the supported fragment as it is."""
 
+import doctest
+import importlib
+import pkgutil
 from pathlib import Path
 
 import pytest
 
+import winnow.xpath
 from winnow.xpath import DEFAULT_LIMITS, Rejected, compile_profile
 from winnow.xpath.fragment import FRAGMENT, Row, table
 
@@ -26,3 +30,8 @@ def test_the_guide_holds_the_table() -> None:
 @pytest.mark.parametrize("name", DEFAULT_LIMITS._fields)
 def test_the_guide_holds_the_limits(name: str) -> None:
     assert f"| {name} | {getattr(DEFAULT_LIMITS, name):,} |" in GUIDE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [module.name for module in pkgutil.iter_modules(winnow.xpath.__path__)])
+def test_examples_in_the_code(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(f"winnow.xpath.{name}")).failed == 0

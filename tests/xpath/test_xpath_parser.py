@@ -201,3 +201,29 @@ def test_the_largest_allowed_nesting_works() -> None:
     assert compile_profile("a[" * depth + "b" + "]" * depth).alternatives
     assert compile_profile("(" * depth + "a" + ")" * depth).alternatives
     assert compile_profile("a[not(" * (depth // 2) + "b" + ")]" * (depth // 2)).reasons
+
+
+HOSTILE = [
+    f"//x[{'//'.join('a' * 40)}//b][{'//'.join('a' * 38)}//c]",
+    f"//x[{' or '.join(f'b{i}' for i in range(60))}]" + "/a" * 100,
+    "//a" + "[b or c]" * 120,
+    "//a" + "[.//b//c]" * 30,
+    "//a" + "[ancestor::b]" * 60,
+    "//a" + "[../b]" * 60,
+    "//a" + "[ancestor::*[ancestor::*]]" * 20 + "/b/c/d",
+    "//*" * 60,
+    "/*" * 120,
+    " or ".join(f"//a{i}[.='{i}']" for i in range(100)),
+    " | ".join("//a//a//a" for _ in range(20)),
+    "//a[" + " and ".join(f". != '{i}'" for i in range(300)) + "]",
+    "//a[" + " and ".join(f". > {i}" for i in range(300)) + "]",
+    "descendant-or-self::a/" * 60 + "b",
+    "a/../" * 60 + "b",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:20])
+def test_no_expression_takes_long(text: str) -> None:
+    start = time.process_time()
+    accepted_or_refused(text)
+    assert time.process_time() - start < 1

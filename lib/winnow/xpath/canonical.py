@@ -9,6 +9,8 @@ from winnow.xpath import values
 from winnow.xpath.pattern import Axis, Kind, Node, Pattern, Test
 
 Key = tuple[object, ...]
+# More alternatives than this are not compared with each other: the pairs would cost more than they save.
+_COMPARED = 16
 
 
 def sort_key(node: Node) -> Key:
@@ -25,24 +27,48 @@ def sort_key(node: Node) -> Key:
 
 def follows(known: Node, asked: Node) -> bool:
     """Below every node that has `known`, there is `asked` too (a sufficient rule: a homomorphism exists)."""
-    if known == asked:
-        return True
-    if asked.first:
-        return False
-    if asked.kind is known.kind and (asked.axis is known.axis or asked.axis is Axis.DESCENDANT) and _fits(known, asked):
-        return True
-    if asked.axis is Axis.CHILD or known.kind is not Kind.ELEMENT:
-        return False
-    # Below `known` is below its parent as well; an attribute on a descendant counts, too.
-    return any(follows(child._replace(axis=Axis.DESCENDANT, first=False), asked) for child in known.children)
+    return _follows(known, asked, known.axis is Axis.DESCENDANT, {})
 
 
-def _fits(known: Node, asked: Node) -> bool:
+# What was found for two nodes, and whether the known one may be at any depth; without it, `//a//a//a…` is exponential.
+_Memo = dict[tuple[int, int, bool], bool]
+
+
+def _follows(known: Node, asked: Node, deep: bool, memo: _Memo) -> bool:
+    key = (id(known), id(asked), deep)
+    found = memo.get(key)
+    if found is None:
+        found = memo[key] = _fits(known, asked, deep, memo) or _fits_below(known, asked, memo)
+    return found
+
+
+def _fits(known: Node, asked: Node, deep: bool, memo: _Memo) -> bool:
+    """`asked` can be where `known` is."""
+    if asked.kind is not known.kind or (asked.axis is Axis.CHILD and deep):
+        return False
     if asked.label is not None and asked.label != known.label:
         return False
+    if asked.first:  # which node is the first depends on everything that is asked of it
+        return known._replace(axis=Axis.DESCENDANT if deep else Axis.CHILD) == asked
     if not all(any(values.implies(have, want) for have in known.tests) for want in asked.tests):
         return False
-    return all(any(follows(have, want) for have in known.children) for want in asked.children)
+    for want in asked.children:
+        for have in known.children:
+            if _follows(have, want, have.axis is Axis.DESCENDANT, memo):
+                break
+        else:
+            return False
+    return True
+
+
+def _fits_below(known: Node, asked: Node, memo: _Memo) -> bool:
+    """Below `known` is below its parent as well; an attribute on a descendant counts, too."""
+    if asked.axis is Axis.CHILD or asked.first:
+        return False
+    for child in known.children:  # noqa: SIM110 - one frame less for each level of a long pattern
+        if _follows(child, asked, True, memo):
+            return True
+    return False
 
 
 def siblings(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -134,7 +160,7 @@ def alternatives(patterns: list[Pattern]) -> tuple[Pattern, ...]:
     if len(patterns) < 2:
         return tuple(patterns)
     unique = sorted(set(patterns), key=lambda pattern: tuple(map(sort_key, pattern.children)))
-    if unique[0].ordered:
+    if unique[0].ordered or len(unique) > _COMPARED:
         return tuple(unique)
     return tuple(
         pattern

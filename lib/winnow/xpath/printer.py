@@ -93,7 +93,7 @@ def to_sexpr(expr: Expr | Step) -> str:
 
     >>> from winnow.xpath.parser import parse
     >>> to_sexpr(parse("//a[@x = 1]").tree)
-    "(path / (descendant-or-self node()) (child a (= (path (attribute x)) 1)))"
+    '(path / (descendant-or-self node()) (child a (= (path (attribute x)) 1)))'
     """
     match expr:
         case Step():
