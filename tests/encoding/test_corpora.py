@@ -28,7 +28,9 @@ def archive(path: Path) -> list[bytes]:
 
 def articles(path: Path) -> list[bytes]:
     root = etree.fromstring(gzip.decompress(path.read_bytes()))
-    return [etree.tostring(article, with_tail=False, encoding="utf-8") for article in root[:: 1 if NIGHTLY else 5]]
+    return [
+        etree.tostring(article, with_tail=False, encoding="utf-8") for article in list(root)[:: 1 if NIGHTLY else 5]
+    ]
 
 
 @pytest.mark.parametrize(("name", "read"), [("pubmed-5000.xml.gz", articles), ("invoices-800.tar.gz", archive)])
