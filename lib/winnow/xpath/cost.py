@@ -10,6 +10,8 @@ no safe way to stop it, so the power is bounded beforehand, by these rules (the 
 - From one node, such a step costs one power: all siblings, or all text below a parent. From a set of nodes, the
   duplicates that several of them reach are looked for one by one: two powers upwards, three sideways and across.
 - Two node sets are compared or united pair by pair: the powers of their sizes add up.
+- A set that is not in document order (after preceding axes or `|`) is sorted before its first node is taken, by walking
+  from sibling to sibling: two powers.
 
 `count(//*[count(//*[count(//*) > 0]) > 0])` is cubic; `//a[not(b[not(.//c)])]` is linear.
 """
@@ -23,6 +25,8 @@ SIDEWAYS = frozenset({"following", "following-sibling", "preceding", "preceding-
 _UP = frozenset({"parent", "ancestor", "ancestor-or-self"})
 _STAY = frozenset({"self", "attribute", "namespace"})  # no more nodes than before
 _PAIRWISE = frozenset({"=", "!=", "<", "<=", ">", ">=", "|"})
+_ARITHMETIC = frozenset({"+", "-", "*", "div", "mod", "neg"})
+_WHOLE_SETS = frozenset({"count", "sum", "boolean", "not", "id"})  # every other function takes the first node
 
 
 class _Context(NamedTuple):
@@ -44,6 +48,7 @@ class _Found(NamedTuple):
     size: int
     each: int
     apart: bool
+    unsorted: bool = False
 
 
 def degree(expr: Expr) -> tuple[int, int]:
@@ -69,6 +74,7 @@ class _Meter:
                 return self._path(expr, context)
             case Filter():
                 found = self.expression(expr.base, context)
+                self._sorted(found, context, expr.at)
                 for predicate in expr.predicates:
                     self.expression(predicate, _Context(found.rounds, found.size))
                 return found
@@ -76,7 +82,9 @@ class _Meter:
                 return self._operation(expr, context)
             case Call():
                 for arg in expr.args:
-                    self.expression(arg, context)
+                    found = self.expression(arg, context)
+                    if expr.name not in _WHOLE_SETS:
+                        self._sorted(found, context, arg.at)
                 if expr.name == "id":
                     self.pay(context.power + 1, expr.at)
                     return _Found(context.power, 1, 1, True)
@@ -84,9 +92,16 @@ class _Meter:
 
     def _operation(self, expr: Operation, context: _Context) -> _Found:
         found = [self.expression(operand, context) for operand in expr.operands]
+        if expr.op in _ARITHMETIC:
+            for nodes in found:
+                self._sorted(nodes, context, expr.at)
         if expr.op in _PAIRWISE and all(type_of(operand) is Type.NODE_SET for operand in expr.operands):
             self.pay(context.power + _pairs(found[0], found[1], context), expr.at)
-        return _Found(*map(max, zip(*found, strict=True)))
+        return _Found(*map(max, zip(*found, strict=True)))._replace(unsorted=expr.op == "|")
+
+    def _sorted(self, found: _Found, context: _Context, at: int) -> None:
+        if found.unsorted and found.each:
+            self.pay(context.power + 2, at)
 
     def _path(self, path: Path, context: _Context) -> _Found:
         found = _Found(context.rounds, context.size, 0, False)
@@ -109,7 +124,7 @@ class _Meter:
             several = found.each
             sideways = step.axis in SIDEWAYS
             each = 1 if sideways else several
-            found = _Found(context.power, each, each, True)
+            found = _Found(context.power, each, each, True, found.unsorted or step.axis.startswith("preceding"))
             self.pay(found.rounds + 1 + several + (several and sideways), step.at)
             # Each node of a set brings candidates of its own, and predicates see all of them.
             asked = _Context(found.rounds + several, each)
