@@ -11,6 +11,7 @@ from winnow.errors import DataError, TransientError, UsageError
 from winnow.ingest.reasons import ProfileReason, Reason
 from winnow.lake.contracts import Shape, discrepancies, load_contract, parse_contract, table_names
 from winnow.lake.locks import table_lock
+from winnow.lake.store import ensure_tables, state
 from winnow.lake.tables import Lake
 
 
@@ -54,10 +55,10 @@ def test_a_contract_with_an_unknown_key_is_refused() -> None:
 def test_tables_are_checked_on_write_and_read_and_by_their_constraints(spark: SparkSession, lake: str) -> None:
     store = Lake(spark, lake)
     with pytest.raises(DataError, match="table_missing"):
-        store.read("documents")
-    store.ensure(["quarantine"])
-    store.ensure(["quarantine"])
-    assert store.version("quarantine") == 0
+        store.read("quarantine")
+    ensure_tables(lake, ["quarantine"])
+    ensure_tables(lake, ["quarantine"])
+    assert state(lake, "quarantine") == ("quarantine", 0, 0, 0, 0)
     with pytest.raises(DataError, match="contract_broken") as broken:
         store.append("quarantine", spark.range(1), run={})
     assert str(broken.value).count("\n  - ") == 12
@@ -66,11 +67,11 @@ def test_tables_are_checked_on_write_and_read_and_by_their_constraints(spark: Sp
         "select 'q' quarantine_id, 's' source, '' member, 0L record, '' reason, 0L line, 0L column, '' message, "
         "cast(null as binary) content, 0L size_bytes, date'2026-11-16' ingest_date"
     ).select(*names)
-    with pytest.raises(Exception, match="(?i)reason_is_given"):
+    with pytest.raises(Exception, match=r"(?i)reason_is_given"):
         store.append("quarantine", empty_reason, run={})
     spark.sql(f"ALTER TABLE delta.`{lake}/quarantine` SET TBLPROPERTIES ('delta.checkpointPolicy' = 'v2')")
-    with pytest.raises(DataError, match="property delta.checkpointPolicy is v2, the contract says classic"):
-        store.ensure(["quarantine"])
+    with pytest.raises(DataError, match=r"property delta\.checkpointPolicy is v2, the contract says classic"):
+        ensure_tables(lake, ["quarantine"])
 
 
 def test_a_second_writer_waits_then_fails_cleanly(tmp_path: Path) -> None:

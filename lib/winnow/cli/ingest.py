@@ -22,8 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from winnow.lake.contracts import lake_path
     from winnow.lake.session import open_session
-    from winnow.lake.tables import lake_path
     from winnow.pipeline import ingest_documents, ingest_profiles
 
     lake = lake_path(args.lake)

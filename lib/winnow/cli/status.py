@@ -12,20 +12,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from winnow.lake.contracts import table_names
-    from winnow.lake.session import open_session
-    from winnow.lake.tables import Lake, lake_path
+    from winnow.lake.contracts import lake_path, table_names
+    from winnow.lake.store import state
 
-    lake = Lake(open_session(master=args.master), lake_path(args.lake))
-    states = [lake.state(table) for table in table_names() if lake.exists(table)]
+    lake = lake_path(args.lake)
+    states = [found for table in table_names() if (found := state(lake, table))]
     if args.json:
-        print(json.dumps([state._asdict() for state in states]))
+        print(json.dumps([row._asdict() for row in states]))
         return 0
-    print(f"lake {lake.path}")
+    print(f"lake {lake}")
     if not states:
         print("  no tables yet; `winnow ingest documents` makes the first")
-    for state in states:
-        size = f"{state.size_bytes / 1e6:,.1f} MB"
-        counts = f"{state.rows:>12,} rows  {state.files:>6,} files  {size:>12}"
-        print(f"  {state.table:<20} version {state.version:>4}  {counts}")
+    for row in states:
+        size = f"{row.size_bytes / 1e6:,.1f} MB"
+        counts = f"{row.rows:>12,} rows  {row.files:>6,} files  {size:>12}"
+        print(f"  {row.table:<20} version {row.version:>4}  {counts}")
     return 0

@@ -30,7 +30,7 @@ def news(rng: Random) -> str:
         f"<p>{words(rng, 8, 25)} <em>{words(rng, 1, 3)}</em> {words(rng, 4, 12)}"
         + (f" <location city={quoteattr(rng.choice(CITIES))}/>" if rng.random() < 0.4 else "")
         + f" {words(rng, 3, 9)}.</p>\n"
-        for _ in range(rng.randint(3, 12))
+        for _ in range(rng.randint(6, 20))
     )
     kind, city = rng.choice(("image", "video")), rng.choice(CITIES)
     media = f'<media type="{kind}"><caption><![CDATA[{city} < 24h]]></caption></media>'

@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import IO, Any, NamedTuple, cast
 
-import pyarrow as pa
 import pyarrow.fs as pafs
 
 from winnow.ingest.accept import Refused, codec_of
@@ -200,22 +199,3 @@ def _utf8(chunks: Iterator[bytes]) -> Iterable[bytes]:
     for chunk in chunks:
         yield decoder.decode(chunk).encode()
     decoder.decode(b"", final=True)
-
-
-def arrow_batches(rows: Iterable[tuple[Any, ...]], schema: pa.Schema, *, weigh: int) -> Iterator[pa.RecordBatch]:
-    """Rows as Arrow batches of bounded size; `weigh` is the column whose bytes count."""
-    batch: list[tuple[Any, ...]] = []
-    size = 0
-    for row in rows:
-        batch.append(row)
-        size += len(row[weigh] or b"")
-        if size > 4 * CHUNK or len(batch) >= 2000:
-            yield _arrow(batch, schema)
-            batch, size = [], 0
-    if batch:
-        yield _arrow(batch, schema)
-
-
-def _arrow(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
-    columns = [pa.array(column, type=field.type) for column, field in zip(zip(*rows, strict=True), schema, strict=True)]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -74,6 +74,17 @@ def plan(files: Iterable[File], *, containers: bool) -> list[Piece]:
     return sorted(pieces, key=lambda piece: -piece.size)
 
 
+def spread(pieces: list[Piece], bins: int) -> list[list[Piece]]:
+    """At most `bins` lists of about equal size, by giving each piece, largest first, to the lightest list."""
+    lists: list[list[Piece]] = [[] for _ in range(min(bins, len(pieces)))]
+    weights = [0] * len(lists)
+    for piece in pieces:
+        lightest = weights.index(min(weights))
+        lists[lightest].append(piece)
+        weights[lightest] += piece.size + len(piece.files)
+    return lists
+
+
 def _local(path: str) -> Iterator[File]:
     names = [path] if Path(path).exists() or Path(path).is_symlink() else glob.glob(path, recursive=True)
     for name in names:

@@ -1,5 +1,6 @@
 """Table contracts: the shape of every table is data under `schemas/<table>/contract.toml`."""
 
+import os
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -16,6 +17,19 @@ PROPERTIES = {
     "delta.enableRowTracking": "false",
     "delta.enableInCommitTimestamps": "false",
 }
+
+
+DEFAULT_LAKE = ".winnow/lake"
+
+
+def lake_path(given: str | None) -> str:
+    """`--lake`, else WINNOW_LAKE, else .winnow/lake; absolute, so that workers agree on it.
+
+    >>> lake_path("s3a://bucket/lake/")
+    's3a://bucket/lake'
+    """
+    path = (given or os.environ.get("WINNOW_LAKE") or DEFAULT_LAKE).rstrip("/")
+    return path if "://" in path else str(Path(path).absolute())
 
 
 class Column(NamedTuple):

@@ -3,56 +3,39 @@
 Reads: files, directories, globs and archives.
 Writes: documents (new bytes only), document_sources (new places only), quarantine (new refusals only).
 
-One pass reads, parses and hashes; its result is spooled, then three appends add what each table does not hold yet. Each
-append is a set difference on the table's key, so running twice, in halves, late, or again after a kill gives the same
-tables: there is nothing in a row that depends on the run.
+Each task reads, hashes and parses its files and writes Parquet parts for the three tables; bytes never pass through the
+JVM. Then each table adopts what it does not hold yet, in one commit. Nothing in a row depends on the run, so running
+twice, in halves, late, or again after a kill gives the same tables.
 """
 
 import datetime as dt
+import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
-from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession, Window
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import SparkSession
 
 from winnow.ingest.accept import DEFAULT_LIMITS, Accepted, Limits, Refused, accept
-from winnow.ingest.read import Item, arrow_batches, read_file
-from winnow.ingest.sources import Piece, list_files, plan
+from winnow.ingest.read import Item, read_file
+from winnow.ingest.sources import Piece, list_files, plan, spread
 from winnow.lake.contracts import load_contract
-from winnow.lake.tables import Lake
+from winnow.lake.parts import Part, PartWriter, arrow_schema
+from winnow.lake.store import adopt, ensure_tables
 from winnow.pipeline.progress import Progress
 from winnow.pipeline.report import RunReport
 
 TABLES = ("documents", "document_sources", "quarantine")
-FILE_BYTES = 128 * 1024 * 1024  # of document content per data file of `documents`
+BATCH_BYTES = 4 << 20
+BATCH_ROWS = 2000
 
-# One row per item read: a document where `reason` is null, else a refusal.
-SCAN = pa.schema(
-    [
-        ("source", pa.string()),
-        ("member", pa.string()),
-        ("record", pa.int64()),
-        ("document_id", pa.string()),
-        ("encoding", pa.string()),
-        ("root", pa.string()),
-        ("internal_subset", pa.bool_()),
-        ("content", pa.binary()),
-        ("size_bytes", pa.int64()),
-        ("reason", pa.string()),
-        ("line", pa.int64()),
-        ("column", pa.int64()),
-        ("message", pa.string()),
-    ]
+# What a task tells the driver: a part it wrote, or how many items had a reason (none: accepted). Besides, an empty row
+# per item read, so that Spark's live row count is the progress.
+OUTCOME = pa.schema(
+    [("table", pa.string()), ("path", pa.string()), ("rows", pa.int64()), ("size", pa.int64()), ("reason", pa.string())]
 )
-SCAN_SPARK = (
-    "source string, member string, record long, document_id string, encoding string, root string, "
-    "internal_subset boolean, content binary, size_bytes long, reason string, line long, column long, message string"
-)
-PLACE = ("source", "member", "record")
+OUTCOME_SPARK = "table string, path string, rows long, size long, reason string"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,144 +46,126 @@ class Config:
     record_tag: str | None = None
     limits: Limits = DEFAULT_LIMITS
 
+    @property
+    def partition(self) -> dict[str, str]:
+        return {"ingest_date": self.date.isoformat()}
+
 
 def run(spark: SparkSession, config: Config) -> RunReport:
     report = RunReport("ingest_documents")
-    lake = Lake(spark, config.lake)
     with report.stage("list"):
         pieces = plan(list_files(config.paths), containers=config.record_tag is not None)
-    with report.stage("read and parse"), ThreadPoolExecutor(1) as pool:
-        # Creating the tables needs only the driver: it goes on beside the scan.
-        ready = pool.submit(lake.ensure, TABLES)
-        scanned = scan(spark, pieces, config).persist(StorageLevel.DISK_ONLY)
-        with Progress(spark, "reading", unit="documents"):
-            reasons = {row["reason"]: row for row in summarise(scanned).collect()}
-        ready.result()
-    try:
-        with report.stage("write"), Progress(spark, "writing"):
-            stored = _store(lake, scanned, config, known=reasons.get(None))
-    finally:
-        scanned.unpersist()
-    good = reasons.pop(None, None)
-    accepted = good["items"] if good else 0
+        ensure_tables(config.lake, TABLES)
+    with report.stage("read and parse"), Progress(spark, "reading", unit="documents"):
+        parts, items = scan(spark, pieces, config)
+    with report.stage("commit"):
+        run = {"job": "ingest_documents", "date": config.date.isoformat()}
+        new = {
+            table: adopt(config.lake, table, [part for part in parts if part.table == table], config.partition, run)
+            for table in TABLES
+        }
+    accepted = items.pop("", 0)
     report.counts = {
         "files": sum(len(piece.files) for piece in pieces),
-        "read": accepted + sum(row["items"] for row in reasons.values()),
-        "stored": stored,
-        "duplicates": accepted - stored,
-        "quarantined": sum(row["items"] for row in reasons.values()),
-    } | {f"quarantined: {reason}": reasons[reason]["items"] for reason in sorted(reasons)}
+        "read": accepted + sum(items.values()),
+        "stored": new["documents"],
+        "duplicates": accepted - new["documents"],
+        "quarantined": sum(items.values()),
+    } | {f"quarantined: {reason}": items[reason] for reason in sorted(items)}
     return report
 
 
-def scan(spark: SparkSession, pieces: list[Piece], config: Config) -> DataFrame:
-    """One task per piece: read, hash, parse."""
-    if not pieces:
-        return spark.createDataFrame([], SCAN_SPARK)
-    shared = spark.sparkContext.broadcast(pieces)
-    ids = spark.range(0, len(pieces), 1, numPartitions=len(pieces))
-    return ids.mapInArrow(_scanner(lambda: shared.value, config), SCAN_SPARK)
+def scan(spark: SparkSession, pieces: list[Piece], config: Config) -> tuple[list[Part], dict[str, int]]:
+    """Read everything: the parts written, and the number of items by reason ('' is accepted)."""
+    bins = spread(pieces, spark.sparkContext.defaultParallelism * 2)
+    shared = spark.sparkContext.broadcast(bins)
+    tasks = spark.range(0, len(bins), 1, numPartitions=max(len(bins), 1))
+    outcomes = tasks.mapInArrow(_task(lambda: shared.value, config), OUTCOME_SPARK)
+    rows = outcomes.where("rows is not null").collect()
+    parts = [Part(row["table"], row["path"], row["rows"], row["size"]) for row in rows if row["table"]]
+    items: dict[str, int] = {}
+    for row in rows:
+        if not row["table"]:
+            items[row["reason"]] = items.get(row["reason"], 0) + row["rows"]
+    return sorted(parts), items
 
 
-def _scanner(
-    pieces: Callable[[], list[Piece]], config: Config
+def _task(
+    bins: Callable[[], list[list[Piece]]], config: Config
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def scanner(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        wanted = (pieces()[index] for batch in batches for index in batch.column(0).to_pylist())
-        items = (
-            item
-            for piece in wanted
-            for file in piece.files
-            for item in read_file(file, record_tag=config.record_tag, max_bytes=config.limits.max_bytes)
-        )
-        yield from arrow_batches((judge(item, config.limits) for item in items), SCAN, weigh=7)
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        output = Output(config)
+        for index in (i for batch in batches for i in batch.column(0).to_pylist()):
+            for piece in bins()[index]:
+                for file in piece.files:
+                    for item in read_file(file, record_tag=config.record_tag, max_bytes=config.limits.max_bytes):
+                        if output.add(item):
+                            yield _outcomes([(None,) * 5] * output.flush())
+        yield _outcomes([(None,) * 5] * output.flush())
+        yield _outcomes(output.close())
 
-    return scanner
-
-
-def judge(item: Item, limits: Limits) -> tuple[Any, ...]:
-    """An item as a row of SCAN."""
-    place, content, verdict = item.place, item.content, item.refused or accept(item.content, limits)
-    head = (place.source, place.member, place.record)
-    match verdict:
-        case Accepted(document_id, encoding, root, internal_subset):
-            return (*head, document_id, encoding, root, internal_subset, content, len(content), None, 0, 0, "")
-        case Refused(reason, message, line, column):
-            within = line + place.line - 1 if line else (place.line if place.record else 0)
-            kept = content or None
-            return (*head, None, None, None, None, kept, len(content), str(reason), within, column, message)
+    return task
 
 
-def summarise(scanned: DataFrame) -> DataFrame:
-    return scanned.groupBy("reason").agg(
-        F.count("*").alias("items"),
-        F.sum("size_bytes").alias("bytes"),
-        F.countDistinct("document_id").alias("documents"),
-    )
+def _outcomes(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
+    columns = list(zip(*rows, strict=True)) or [()] * len(OUTCOME)
+    arrays = [pa.array(column, type=field.type) for column, field in zip(columns, OUTCOME, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=OUTCOME)
 
 
-def _store(lake: Lake, scanned: DataFrame, config: Config, *, known: Any) -> int:
-    """Append to the three tables what each does not hold yet; returns how many documents were new."""
-    run = {"job": "ingest_documents", "date": config.date.isoformat()}
-    date = F.lit(config.date)
-    accepted = scanned.where("reason is null")
-    stored = 0
-    with lake.lock("documents"):
-        if known:
-            surplus = to_surplus(
-                accepted, lake.read("documents"), distinct=known["items"] == known["documents"]
-            ).cache()
-            stored = known["items"] - surplus.count()
-            # Few, well-filled files: coalescing moves nothing between executors.
-            files = max(known["bytes"] // FILE_BYTES, lake.spark.sparkContext.defaultParallelism)
-            if stored:
-                documents = to_documents(accepted, surplus if stored < known["items"] else None, date)
-                lake.append("documents", documents.coalesce(files), run=run)
-            surplus.unpersist()
-    for table, frame in (
-        ("document_sources", to_sources(accepted, date)),
-        ("quarantine", to_quarantine(scanned.where("reason is not null"), date)),
-    ):
-        with lake.lock(table):
-            new = absent(frame, lake.read(table), load_contract(table).key).coalesce(1).cache()
-            if not new.isEmpty():  # nothing new makes no version
-                lake.append(table, new, run=run)
-            new.unpersist()
-    return stored
+class Rows(NamedTuple):
+    documents: list[tuple[Any, ...]]
+    document_sources: list[tuple[Any, ...]]
+    quarantine: list[tuple[Any, ...]]
 
 
-def absent(frame: DataFrame, table: DataFrame, key: tuple[str, ...]) -> DataFrame:
-    """The rows whose key the table does not hold yet."""
-    return frame.join(table.select(*key), on=list(key), how="left_anti").select(*frame.columns)
+class Output:
+    """Judges the items of one task and writes its parts."""
 
+    def __init__(self, config: Config) -> None:
+        self._limits = config.limits
+        self._contracts = {table: load_contract(table) for table in TABLES}
+        self._writers = {
+            table: PartWriter(config.lake, contract, config.partition) for table, contract in self._contracts.items()
+        }
+        self._seen: set[bytes] = set()  # digests: the same bytes twice in one task are one row
+        self._items: dict[str, int] = {}
+        self._rows = Rows([], [], [])
+        self._bytes = self._pending = 0
 
-def to_surplus(accepted: DataFrame, documents: DataFrame, *, distinct: bool) -> DataFrame:
-    """Places whose document is stored already, or comes from another place of this batch (the first place wins)."""
-    places = accepted.select("document_id", *PLACE)
-    if distinct:
-        return places.join(documents.select("document_id"), on="document_id", how="left_semi").select(*PLACE)
-    nth = F.row_number().over(Window.partitionBy("document_id").orderBy(*PLACE))
-    stored = documents.select("document_id", F.lit(True).alias("stored"))
-    ranked = places.withColumn("nth", nth).join(stored, on="document_id", how="left")
-    return ranked.where("stored or nth > 1").select(*PLACE)
+    def add(self, item: Item) -> bool:
+        """True when it is time to flush."""
+        place, content, verdict = item.place, item.content, item.refused or accept(item.content, self._limits)
+        where = (place.source, place.member, place.record)
+        match verdict:
+            case Accepted(document_id, encoding, root, internal_subset):
+                reason = ""
+                self._rows.document_sources.append((document_id, *where))
+                if (digest := bytes.fromhex(document_id)) not in self._seen:
+                    self._seen.add(digest)
+                    self._rows.documents.append((document_id, content, len(content), encoding, root, internal_subset))
+                    self._bytes += len(content)
+            case Refused(reason, message, line, column):
+                line = line + place.line - 1 if line else (place.line if place.record else 0)
+                identity = "\n".join((*map(str, where), reason, hashlib.sha256(content).hexdigest()))
+                quarantine_id = hashlib.sha256(identity.encode()).hexdigest()
+                row = (quarantine_id, *where, str(reason), line, column, message, content or None, len(content))
+                self._rows.quarantine.append(row)
+                self._bytes += len(content)
+        self._items[reason] = self._items.get(reason, 0) + 1
+        self._pending += 1
+        return self._bytes >= BATCH_BYTES or self._pending >= BATCH_ROWS
 
+    def flush(self) -> int:
+        """Write what is pending; returns how many items that were."""
+        for table, rows in zip(TABLES, self._rows, strict=True):
+            if rows:
+                schema = arrow_schema(self._contracts[table])
+                columns = [pa.array(c, type=f.type) for c, f in zip(zip(*rows, strict=True), schema, strict=True)]
+                self._writers[table].write(pa.RecordBatch.from_arrays(columns, schema=schema))
+        done, self._pending, self._bytes, self._rows = self._pending, 0, 0, Rows([], [], [])
+        return done
 
-def to_documents(accepted: DataFrame, surplus: DataFrame | None, date: Any) -> DataFrame:
-    """One row per new document. Content is never shuffled: only places travel."""
-    if surplus is not None:
-        accepted = accepted.join(F.broadcast(surplus), on=list(PLACE), how="left_anti")
-    return accepted.withColumn("ingest_date", date).select(*load_contract("documents").names)
-
-
-def to_sources(accepted: DataFrame, date: Any) -> DataFrame:
-    return accepted.withColumn("ingest_date", date).select(*load_contract("document_sources").names)
-
-
-def to_quarantine(refused: DataFrame, date: Any) -> DataFrame:
-    digest = F.sha2(F.coalesce(F.col("content"), F.lit(b"")), 256)
-    identity = F.sha2(F.concat_ws("\n", "source", "member", "record", "reason", digest), 256)
-    return (
-        refused.withColumn("quarantine_id", identity)
-        .withColumn("ingest_date", date)
-        .select(*load_contract("quarantine").names)
-    )
+    def close(self) -> list[tuple[Any, ...]]:
+        parts = [part for writer in self._writers.values() for part in writer.close()]
+        return [(*part, None) for part in parts] + [("", "", n, 0, str(reason)) for reason, n in self._items.items()]

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from winnow.ingest.profiles import read_profiles
 from winnow.lake.contracts import load_contract
+from winnow.lake.store import ensure_tables
 from winnow.lake.tables import Lake
 from winnow.pipeline.progress import Progress
 from winnow.pipeline.report import RunReport
@@ -38,7 +39,7 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     lake = Lake(spark, config.lake)
     commit = {"job": "ingest_profiles", "file": config.file}
     with report.stage("write"), Progress(spark, "writing profiles"):
-        lake.ensure(("profiles", "rejected_profiles"))
+        ensure_tables(config.lake, ("profiles", "rejected_profiles"))
         rejected = spark.createDataFrame(file.rejected)
         with lake.lock("profiles"):
             incoming = spark.createDataFrame(file.profiles)

@@ -1,0 +1,1 @@
+"""Measurements as ratios within one run: a machine is noisy, a ratio taken at the same time is not."""

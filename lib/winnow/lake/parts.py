@@ -1,0 +1,142 @@
+"""Data files of a table, written where the data is: by the Python worker that made it, with Arrow, not through the JVM.
+
+A part is a Parquet file inside the table's folder that no commit names yet, so no reader sees it. The driver adopts it
+(see `winnow.lake.store`) or drops it; one left behind by a killed run is removed by VACUUM, like any orphan.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+
+from winnow.errors import DataError
+from winnow.lake.contracts import Contract, Shape, require
+
+PART_BYTES = 256 << 20  # of Arrow data; on disk about a fifth
+
+
+class Part(NamedTuple):
+    table: str
+    path: str  # relative to the table
+    rows: int
+    size: int
+
+
+_ARROW = {
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "long": pa.int64(),
+    "int": pa.int32(),
+    "boolean": pa.bool_(),
+    "double": pa.float64(),
+    "date": pa.date32(),
+    "map<string,string>": pa.map_(pa.string(), pa.string()),
+}
+_SPARK = {str(arrow): "bigint" if name == "long" else name for name, arrow in _ARROW.items()}
+
+
+def arrow_schema(contract: Contract, *, partitions: bool = False) -> pa.Schema:
+    """The columns of a part: those of the table without the partition columns, which live in the path."""
+    columns = [c for c in contract.columns if partitions or c.name not in contract.partition_by]
+    return pa.schema([pa.field(c.name, _ARROW[c.type], nullable=c.nullable) for c in columns])
+
+
+def filesystem(uri: str) -> tuple[pafs.FileSystem, str]:
+    """Where a lake lives, for Arrow: a folder, or a URI such as s3a://bucket/lake."""
+    if "://" not in uri:
+        return pafs.LocalFileSystem(), str(Path(uri).absolute())
+    found: tuple[pafs.FileSystem, str] = pafs.FileSystem.from_uri(uri.replace("s3a://", "s3://", 1))
+    return found
+
+
+class PartWriter:
+    """Collects batches of one table and one partition into parts of bounded size. Opens nothing until the first row."""
+
+    def __init__(self, lake: str, contract: Contract, partition: Mapping[str, str | dt.date]) -> None:
+        self._filesystem, self._root = filesystem(f"{lake}/{contract.table}")
+        self._contract = contract
+        self._schema = arrow_schema(contract)
+        self._folder = "".join(f"{name}={partition[name]}/" for name in contract.partition_by)
+        self._writer: pq.ParquetWriter | None = None
+        self._name = ""
+        self._rows = self._bytes = 0
+        self._parts: list[Part] = []
+
+    def write(self, table: pa.Table | pa.RecordBatch) -> None:
+        if not table.num_rows:
+            return
+        columns = tuple((field.name, _SPARK.get(str(field.type), str(field.type))) for field in table.schema)
+        wanted = self._contract._replace(
+            columns=tuple(c for c in self._contract.columns if c.name not in self._contract.partition_by)
+        )
+        require(wanted, Shape(columns), what=f"the part for {self._contract.table}")
+        for column in wanted.columns:
+            if not column.nullable and table.column(column.name).null_count:
+                raise DataError("contract_broken", f"{self._contract.table}.{column.name} must not be null")
+        if self._writer is None:
+            self._name = f"{self._folder}part-{uuid.uuid4()}.zstd.parquet"
+            self._filesystem.create_dir(f"{self._root}/{self._folder}", recursive=True)
+            plain = [name for name in self._schema.names if name not in ("content", "document_id")]
+            self._writer = pq.ParquetWriter(
+                f"{self._root}/{self._name}",
+                self._schema,
+                filesystem=self._filesystem,
+                compression="zstd",
+                compression_level=1,
+                use_dictionary=plain,
+                write_statistics=plain,
+            )
+        self._writer.write(table.cast(self._schema) if isinstance(table, pa.Table) else _recast(table, self._schema))
+        self._rows += table.num_rows
+        self._bytes += table.nbytes
+        if self._bytes >= PART_BYTES:
+            self._finish()
+
+    def close(self) -> list[Part]:
+        """The parts written, in order."""
+        self._finish()
+        return self._parts
+
+    def _finish(self) -> None:
+        if self._writer is None:
+            return
+        self._writer.close()
+        size = self._filesystem.get_file_info(f"{self._root}/{self._name}").size
+        self._parts.append(Part(self._contract.table, self._name, self._rows, size))
+        self._writer, self._rows, self._bytes = None, 0, 0
+
+
+def _recast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+
+
+def part_table(lake: str, part: Part, columns: list[str] | None = None) -> pa.Table:
+    files, root = filesystem(f"{lake}/{part.table}")
+    return pq.ParquetFile(files.open_input_file(f"{root}/{part.path}")).read(columns=columns)
+
+
+def drop_part(lake: str, part: Part) -> None:
+    files, root = filesystem(f"{lake}/{part.table}")
+    files.delete_file(f"{root}/{part.path}")
+
+
+def rewrite_part(
+    lake: str, contract: Contract, part: Part, partition: Mapping[str, Any], keep: "np.ndarray[Any, Any]"
+) -> list[Part]:
+    """The same part with only the rows of the mask `keep`; the old one goes."""
+    files, root = filesystem(f"{lake}/{part.table}")
+    writer = PartWriter(lake, contract, partition)
+    position = 0
+    with files.open_input_file(f"{root}/{part.path}") as stream:
+        for batch in pq.ParquetFile(stream).iter_batches(batch_size=1000):
+            writer.write(batch.filter(pa.array(keep[position : position + batch.num_rows])))
+            position += batch.num_rows
+    parts = writer.close()
+    drop_part(lake, part)
+    return parts
