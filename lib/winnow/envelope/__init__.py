@@ -3,7 +3,7 @@
 from winnow.envelope.invariants import check_invariants
 from winnow.envelope.join import join, search, search_many
 from winnow.envelope.maintain import delete, insert
-from winnow.envelope.order import SymbolOrder
+from winnow.envelope.order import SymbolOrder, symbol_order
 from winnow.envelope.pairs import Counters, Pairs
 from winnow.envelope.relation import Relation
 from winnow.envelope.rows import TreeRows, from_rows, to_rows
@@ -33,5 +33,6 @@ __all__ = [
     "search",
     "search_many",
     "subtree",
+    "symbol_order",
     "to_rows",
 ]

@@ -48,6 +48,11 @@ def empty_boxes(count: int, positions: int, *, valued: bool) -> Boxes:
     return Boxes(np.zeros(count, HEAD), np.zeros(positions, POSITION), np.zeros(positions if valued else 0, VALUE))
 
 
+def copy_records(target: Records, source: Records) -> None:
+    """Numpy copies records field by field; as bytes it takes a tenth of the time."""
+    target[: len(source)].view(np.uint8)[:] = source.view(np.uint8)
+
+
 @kernel
 def _describe(boxes: Boxes) -> None:
     one = np.uint64(1)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow.envelope.boxes import VALUE, Boxes, empty_boxes
+from winnow.envelope.boxes import VALUE, Boxes, copy_records, empty_boxes
 from winnow.envelope.delete import delete_rows
 from winnow.envelope.draft import NODES, POSITIONS, ROOT, Draft
 from winnow.envelope.insert import insert_rows
@@ -51,9 +51,9 @@ def _with_room(draft: Draft, *, nodes: int, positions: int) -> Draft:
         return copy
 
     boxes = empty_boxes(used + nodes, stop + positions, valued=len(draft.nodes.values) > 0)
-    boxes.heads[:used] = draft.nodes.heads[:used]
-    boxes.positions[:stop] = draft.nodes.positions[:stop]
-    boxes.values[:stop] = draft.nodes.values[:stop]
+    copy_records(boxes.heads, draft.nodes.heads[:used])
+    copy_records(boxes.positions, draft.nodes.positions[:stop])
+    copy_records(boxes.values, draft.nodes.values[:stop])
     return draft._replace(
         nodes=boxes,
         level=longer(draft.level),

@@ -38,27 +38,54 @@ def _compare(boxes: Boxes, a: int, b: int) -> tuple[int, int]:
 
 
 @kernel
-def sort_order(boxes: Boxes) -> NDArray[np.int64]:
-    """A stable merge sort: numpy can sort by columns, but not by rows of different lengths."""
-    count = boxes.heads.size
-    order = np.arange(count)
+def _keys(boxes: Boxes) -> NDArray[np.int64]:
+    """The first three positions in one word: 20 bits of the high end and the link of each; 0 for an absent position."""
+    keys = np.zeros(boxes.heads.size, np.int64)
+    for k in range(keys.size):
+        head = boxes.heads[k]
+        for i in range(3):
+            code = 0
+            if i < head.longest:
+                position = boxes.positions[head.start + i]
+                code = (min(max(position.high, -0x7FFFF), 0x7FFFF) + 0x80000) * 2 + position.adjacent
+            keys[k] = keys[k] * 0x200000 + code
+    return keys
+
+
+@kernel
+def _sort_runs(boxes: Boxes, keys: NDArray[np.int64], order: NDArray[np.int64]) -> None:
+    """Bring runs of equal keys into the full order, by a stable merge sort within each."""
     spare = np.empty_like(order)
-    width = 1
-    while width < count:
-        for left in range(0, count, 2 * width):
-            middle = min(left + width, count)
-            right = min(left + 2 * width, count)
-            a = left
-            b = middle
-            for k in range(left, right):
-                if b >= right or (a < middle and _compare(boxes, order[a], order[b])[0] <= 0):
-                    spare[k] = order[a]
-                    a += 1
-                else:
-                    spare[k] = order[b]
-                    b += 1
-        order, spare = spare, order
-        width *= 2
+    begin = 0
+    while begin < order.size:
+        end = begin + 1
+        while end < order.size and keys[order[end]] == keys[order[begin]]:
+            end += 1
+        width = 1
+        while width < end - begin:
+            for left in range(begin, end, 2 * width):
+                middle = min(left + width, end)
+                right = min(left + 2 * width, end)
+                a = left
+                b = middle
+                for k in range(left, right):
+                    if b >= right or (a < middle and _compare(boxes, order[a], order[b])[0] <= 0):
+                        spare[k] = order[a]
+                        a += 1
+                    else:
+                        spare[k] = order[b]
+                        b += 1
+            for k in range(begin, end):
+                order[k] = spare[k]
+            width *= 2
+        begin = end
+
+
+def sort_order(boxes: Boxes) -> NDArray[np.int64]:
+    """Numpy sorts by a key of the first positions; only the runs of equal keys need comparisons of whole sequences."""
+    keys = _keys(boxes)
+    order = np.argsort(keys, kind="stable")
+    _sort_runs(boxes, keys, order)
     return order
 
 

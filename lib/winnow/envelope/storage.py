@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow.envelope.boxes import Boxes, empty_boxes, gather
+from winnow.envelope.boxes import Boxes, copy_records, empty_boxes, gather
 
 
 class Rows(NamedTuple):
@@ -41,11 +41,10 @@ class Storage:
     def _write(self, boxes: Boxes, ids: NDArray[np.int32]) -> None:
         row, position = self._used
         end, stop = row + len(ids), position + len(boxes.positions)
-        self._boxes.heads[row:end] = boxes.heads
+        copy_records(self._boxes.heads[row:], boxes.heads)
         self._boxes.heads["start"][row:end] += position
-        self._boxes.positions[position:stop] = boxes.positions
-        if len(boxes.values):
-            self._boxes.values[position:stop] = boxes.values
+        copy_records(self._boxes.positions[position:], boxes.positions)
+        copy_records(self._boxes.values[position:], boxes.values)
         self._ids[row:end] = ids
         self._used = (end, stop)
 

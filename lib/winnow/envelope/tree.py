@@ -80,10 +80,11 @@ def named_boxes(
     sequences: SequenceSet, ids: NDArray[np.int32] | None, parameters: Parameters
 ) -> tuple[Boxes, NDArray[np.int32]]:
     """The sequences as a tree with these parameters sees them, and the ids that name them."""
-    ids = np.arange(len(sequences), dtype=np.int32) if ids is None else np.require(ids, np.int32, ["C", "W"])
+    given = np.empty(0, np.int32) if ids is None else np.require(ids, np.int32, ["C", "W"])
+    ids = np.arange(len(sequences), dtype=np.int32) if ids is None else given
     if len(ids) != len(sequences):
         raise UsageError("envelope_ids", f"{len(ids)} ids for {len(sequences)} sequences")
-    if len(np.unique(ids)) != len(ids):
+    if len(np.unique(given)) != len(given):
         raise DataError("envelope_duplicate_id", "an id names more than one sequence; answers would be ambiguous")
     if parameters.relation == Relation.SUBSEQUENCE and sequences.adjacent.any():
         raise DataError("envelope_links", "SUBSEQUENCE has no links, but some positions are adjacent", hint="use LINE")
