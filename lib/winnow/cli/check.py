@@ -22,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
     file = read_profiles(args.file)
     totals: Counter[str] = Counter()
     codes: Counter[str] = Counter()
-    for finding in _findings(file.profiles.to_pylist(), file.rejected.to_pylist()):
+    for finding in _findings(file.profiles.to_pylist(), file.rejected.to_pylist(), expanded=args.json):
         totals[finding["class"]] += 1
         codes.update({reason["code"] for reason in finding["reasons"]})
         _write(finding, sys.stdout, as_json=args.json)
@@ -30,30 +30,34 @@ def run(args: argparse.Namespace) -> int:
     return 3 if totals["rejected"] else 0
 
 
-def _findings(profiles: Iterable[dict[str, Any]], rejected: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _findings(
+    profiles: Iterable[dict[str, Any]], rejected: Iterable[dict[str, Any]], *, expanded: bool
+) -> Iterator[dict[str, Any]]:
     """One finding per row of the file; rows that could not be read come last."""
     for profile in profiles:
-        yield check(profile["profile_id"], profile["xpath"], dict(profile["namespaces"]), ordered=profile["ordered"])
+        yield _check(profile, expanded=expanded)
     for row in rejected:
         reason = {"code": row["reason"], "column": row["column"], "message": row["message"]}
         yield _finding(row["profile_id"] or f"row {row['row_number']}", row["raw"], "rejected", reasons=[reason])
 
 
-def check(profile_id: str, xpath: str, namespaces: dict[str, str], *, ordered: bool) -> dict[str, Any]:
-    """Class, patterns, branches and reasons of one profile."""
+def _check(profile: dict[str, Any], *, expanded: bool) -> dict[str, Any]:
+    """Class, patterns, branches and reasons of one profile; `expanded` names are for machines, prefixes for people."""
     from winnow.xpath import Rejected, branches, compile_profile, pattern_text
 
+    profile_id, xpath = profile["profile_id"], profile["xpath"]
     try:
-        compiled = compile_profile(xpath, namespaces, ordered=ordered)
+        compiled = compile_profile(xpath, dict(profile["namespaces"]), ordered=profile["ordered"])
     except Rejected as error:
         reason = {"code": error.code, "column": error.column, "message": error.message}
         return _finding(profile_id, xpath, "rejected", reasons=[reason])
+    prefixes = () if expanded else compiled.namespaces
     return _finding(
         profile_id,
         xpath,
         compiled.klass.value,
-        patterns=[pattern_text(pattern) for pattern in compiled.alternatives],
-        branches=[line for pattern in compiled.alternatives for line in branches(pattern)],
+        patterns=[pattern_text(pattern, prefixes) for pattern in compiled.alternatives],
+        branches=[line for pattern in compiled.alternatives for line in branches(pattern, prefixes)],
         reasons=[reason._asdict() for reason in compiled.reasons],
     )
 

@@ -1,13 +1,15 @@
 """Patterns for people: as one line of XPath-like text, and branch by branch."""
 
+from collections.abc import Iterable
+
 from winnow.xpath.pattern import Axis, Kind, Node, Op, Pattern, Test
 from winnow.xpath.printer import quoted
 
 _SIGNS = {Op.EQ: "=", Op.NE: "!=", Op.NUM_EQ: "=", Op.NUM_NE: "!=", Op.LT: "<", Op.LE: "<=", Op.GT: ">", Op.GE: ">="}
 
 
-def pattern_text(pattern: Pattern) -> str:
-    """The whole twig; names are expanded, `[first: …]` tests only the first such node.
+def pattern_text(pattern: Pattern, namespaces: Iterable[tuple[str, str]] = ()) -> str:
+    """The whole twig; names are expanded unless `namespaces` has a prefix; `[first: …]` tests only the first such node.
 
     >>> from winnow.xpath.compiled import compile_profile
     >>> pattern_text(compile_profile("/a[b = 'x'][@c]//d").alternatives[0])
@@ -15,17 +17,23 @@ def pattern_text(pattern: Pattern) -> str:
     """
     if not pattern.children:
         return "always"
-    return " and ".join(_node(node, leading=True) for node in pattern.children)
+    return _shortened(" and ".join(_node(node, leading=True) for node in pattern.children), namespaces)
 
 
-def branches(pattern: Pattern) -> tuple[str, ...]:
+def branches(pattern: Pattern, namespaces: Iterable[tuple[str, str]] = ()) -> tuple[str, ...]:
     """One root-to-leaf line for each leaf.
 
     >>> from winnow.xpath.compiled import compile_profile
     >>> branches(compile_profile("/a[b = 'x'][@c]//d").alternatives[0])
     ("/a/b[. = 'x']", '/a/@c', '/a//d')
     """
-    return tuple(line for node in pattern.children for line in _lines(node))
+    return tuple(_shortened(line, namespaces) for node in pattern.children for line in _lines(node))
+
+
+def _shortened(text: str, namespaces: Iterable[tuple[str, str]]) -> str:
+    for prefix, uri in namespaces:
+        text = text.replace(f"{{{uri}}}", f"{prefix}:")
+    return text
 
 
 def _lines(node: Node) -> list[str]:

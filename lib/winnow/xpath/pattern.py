@@ -46,7 +46,8 @@ class Node(NamedTuple):
     """One step of the twig.
 
     `first`: the tests apply only to the first such node in document order below the parent's match (the meaning of
-    `contains(a, 'x')`, which converts a node set to the string-value of its first node), not to any of them.
+    `contains(a, 'x')`, which converts a node set to the string-value of its first node), not to any of them. "Such" is
+    a node that fits axis, kind, label and `children`: `contains(a[@k], 'x')` looks at the first `a` that has a `k`.
     """
 
     axis: Axis
@@ -58,7 +59,11 @@ class Node(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """`children` in canonical order (sorted, without duplicates) when unordered; in source order when `ordered`."""
+    """`children` (of the pattern and of every node) in canonical order, sorted and without duplicates.
+
+    When `ordered`: attributes first, they take no part in the order; then the others in source order, to be matched by
+    document nodes in strictly ascending post-order.
+    """
 
     children: tuple[Node, ...]
     ordered: bool = False
