@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
             lake=lake,
             paths=tuple(args.paths),
             date=args.date,
-            record_tag=args.record_tag,
+            record_tag=args.record_tag or None,
             limits=Limits(args.max_bytes, args.max_nodes),
         )
         report = ingest_documents.run(open_session(master=args.master), documents)
