@@ -91,7 +91,7 @@ def test_equals_libxml2(profiles: list[tuple[dict, Outcome]], invoices: list[etr
         for row, item in accepted
     ]
     seen: Counter[str] = Counter()
-    for tree in invoices if NIGHTLY else invoices[::40]:
+    for tree in invoices if NIGHTLY else invoices[::80]:
         doc = read(tree)
         present = all_labels(doc)
         for original, evaluator, item, patterns in asked:

@@ -18,7 +18,7 @@ from xpath_reference import Doc, pattern_holds, read
 from xpath_strategies import NAMESPACES, document, native_profile, profile
 
 NIGHTLY = os.environ.get("WINNOW_NIGHTLY") == "1"
-DOCUMENTS = 12_000 if NIGHTLY else 600
+DOCUMENTS = 12_000 if NIGHTLY else 500
 PROFILES_PER_DOCUMENT = 10
 
 
