@@ -1,6 +1,6 @@
 """Bring the documents of one day into the lake.
 
-**Purpose.** Every day, read `<landing>/<date>/` and add what is new to `documents`, `document_sources` and `quarantine`.
+**Purpose.** Every day, read `<landing>/<date>/`; add what is new to `documents`, `document_sources` and `quarantine`.
 
 **Params.** `landing`: the folder with one sub-folder per date. `record_tag`: split container files at this element.
 

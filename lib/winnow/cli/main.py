@@ -18,6 +18,7 @@ from winnow.errors import WinnowError
 COMMANDS = {
     "ingest": ("winnow.cli.ingest", "bring documents or profiles into the lake"),
     "status": ("winnow.cli.status", "tables of the lake: version, rows, files, size"),
+    "check": ("winnow.cli.check", "what the profile language makes of each profile"),
     "bench": ("winnow.cli.bench", "measure, as ratios in one run"),
     "generate": ("winnow.cli.generate", "make sample documents and profiles"),
 }
