@@ -36,13 +36,45 @@ def _hash(pool: Ints, start: int, end: int) -> int:
 
 
 @kernel
+def find_slot(pool: Ints, offsets: Longs, slots: Ints, start: int, end: int) -> int:
+    """The slot of the run that equals `pool[start:end]`, or the empty slot where it belongs."""
+    slot = _hash(pool, start, end) & (slots.size - 1)
+    while slots[slot]:
+        known = offsets[slots[slot] - 1]
+        if offsets[slots[slot]] - known == end - start:
+            k = 0
+            while k < end - start and pool[known + k] == pool[start + k]:
+                k += 1
+            if k == end - start:
+                break
+        slot = (slot + 1) & (slots.size - 1)
+    return int(slot)
+
+
+@kernel
+def intern_runs(runs: Ints, ends: Longs, interned: Interned, ids: Ints) -> None:
+    """Write the id of each run `runs[ends[k]:ends[k + 1]]`; the caller has made room for all of them."""
+    pool, offsets, slots, state = interned
+    for k in range(ids.size):
+        start = state[1]
+        end = start + ends[k + 1] - ends[k]
+        pool[start:end] = runs[ends[k] : ends[k + 1]]
+        slot = find_slot(pool, offsets, slots, start, end)
+        if slots[slot] == 0:
+            state[0] += 1
+            slots[slot] = state[0]
+            offsets[state[0]] = end
+            state[1] = end
+        ids[k] = slots[slot] - 1
+
+
+@kernel
 def intern_stream(stream: Ints, interned: Interned, stack: Ints, roots: Ints) -> int:
     """Write the twig of each pattern of `stream` to `roots`; the number of patterns.
 
     The caller has made room: the pool for all of the stream, the stack for its longest list of siblings.
     """
     pool, offsets, slots, state = interned
-    mask = slots.size - 1
     twigs, used = state[0], state[1]
     depth = 0
     patterns = 0
@@ -65,19 +97,8 @@ def intern_stream(stream: Ints, interned: Interned, stack: Ints, roots: Ints) ->
         for k in range(children):
             pool[end] = stack[depth + k]
             end += 1
-        slot = _hash(pool, used, end) & mask
-        twig = -1
-        while slots[slot]:
-            known = slots[slot] - 1
-            start = offsets[known]
-            if offsets[known + 1] - start == end - used:
-                k = 0
-                while k < end - used and pool[start + k] == pool[used + k]:
-                    k += 1
-                if k == end - used:
-                    twig = known
-                    break
-            slot = (slot + 1) & mask
+        slot = find_slot(pool, offsets, slots, used, end)
+        twig = slots[slot] - 1
         if twig < 0:
             twig = twigs
             slots[slot] = twig + 1
@@ -103,3 +124,15 @@ def rehash(pool: Ints, offsets: Longs, twigs: int, slots: Ints) -> None:
         while slots[slot]:
             slot = (slot + 1) & mask
         slots[slot] = twig + 1
+
+
+@kernel
+def select_runs(runs: Ints, ends: Longs, chosen: Longs) -> tuple[Ints, Longs]:
+    """The runs with these numbers, one after the other."""
+    kept = np.zeros(chosen.size + 1, np.int64)
+    for k in range(chosen.size):
+        kept[k + 1] = kept[k] + ends[chosen[k] + 1] - ends[chosen[k]]
+    items = np.empty(kept[-1], np.int32)
+    for k in range(chosen.size):
+        items[kept[k] : kept[k + 1]] = runs[ends[chosen[k]] : ends[chosen[k] + 1]]
+    return items, kept

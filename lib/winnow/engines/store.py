@@ -73,7 +73,7 @@ class PatternStore:
         axis, kind, label, tests, children, first = node
         for child in children:
             self._flatten(child, ordered, stream)
-        flags = kind + (FIRST if first else 0)
+        flags = kind + (FIRST if first and tests else 0)
         if ordered:
             flags |= _order(children, ordered)
         stream.append(head_of(axis, flags, len(tests), len(children)))

@@ -24,8 +24,8 @@ Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-ANY_ELEMENT = 2**30
-ANY_ATTRIBUTE = -(2**30)
+ANY_ELEMENT = 2**29
+ANY_ATTRIBUTE = -(2**29)
 
 KIND = 3  # mask
 ELEMENT, ATTRIBUTE, TEXT, DOCUMENT = int(Kind.ELEMENT), int(Kind.ATTRIBUTE), int(Kind.TEXT), 3

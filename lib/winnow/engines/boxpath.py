@@ -1,0 +1,156 @@
+"""The default engine: distinct paths ⋈ distinct branches, remembered; per document a look-up for each node.
+
+A bare line is decided by the paths alone; a line with one test at its end by the value families; everything else is a
+candidate when its access branch turns up and all of its lines are there, and is then verified.
+"""
+
+import numpy as np
+
+from winnow.encoding import EncodedBatch, PathTable, Vocabulary
+from winnow.engines.access import Accesses, Branches, choose
+from winnow.engines.base import Engine, Funnel, Matches
+from winnow.engines.column import Column
+from winnow.engines.intern import select_runs
+from winnow.engines.lines import LEAF, lines_of
+from winnow.engines.lookup import Lookup, build_lookup
+from winnow.engines.postings import HASHED, LOWER, TRIED, UPPER, Postings
+from winnow.engines.structure import LineIndex
+from winnow.engines.symbols import PathSymbols
+from winnow.engines.twigs import Floats, Ints
+from winnow.engines.verify import Verifier
+from winnow.engines.walk import Plan, Rows, Stamps, walk_batch
+
+_LAST_STAMP = 2**31 - 2**24  # more documents than a batch has
+_SETTLED = 1 << 14  # documents after which the choice of access branches is not revised any more
+
+
+class BoxPath(Engine):
+    def __init__(self, vocabulary: Vocabulary, paths: PathTable) -> None:
+        super().__init__(vocabulary, paths)
+        self._symbols = PathSymbols(paths, vocabulary)
+        self._verifier = Verifier(self.store, paths)
+        self._pure, self._branches = LineIndex(), LineIndex()
+        self._pure_pattern = Column(np.int32)
+        self._owner, self._line, self._test = (Column(np.int32) for _ in range(3))  # see `Branches`
+        self._exact = Column(np.int32)
+        self._required, self._required_offsets = Column(np.int32), Column(np.int64)
+        self._required_offsets.resize(1, 0)
+        self._always = Column(np.int32)  # patterns without any line
+        self._accesses: Accesses | None = None
+        self._lookup: Lookup | None = None
+        self._postings = Postings()
+        self._documents = self._planned = 0
+        self._stamps = [Column(np.int32) for _ in Stamps._fields]
+        self._stamp = 0
+
+    def _index(self, new: range) -> None:
+        lines = lines_of(self.store.twigs, new.start, new.stop, self.store.height)
+        is_pure = lines.pure[lines.owner - new.start] == 1
+        pure, others = np.flatnonzero(is_pure), np.flatnonzero(~is_pure)
+        self._pure.add(*select_runs(lines.steps, lines.ends, pure))
+        self._pure_pattern.extend(lines.owner[pure])  # each is a line of its own, because patterns are distinct
+        owner, test = lines.owner[others], lines.test[others]
+        line = self._branches.add(*select_runs(lines.steps, lines.ends, others))
+        self._owner.extend(owner)
+        self._line.extend(line)
+        self._test.extend(test)
+        self._exact.extend(lines.exact)
+        leaves = np.bincount(owner[test == LEAF] - new.start, minlength=len(new))
+        self._required_offsets.extend(len(self._required) + np.cumsum(leaves))
+        self._required.extend(line[test == LEAF])
+        self._always.extend(np.setdiff1d(np.arange(new.start, new.stop), lines.owner))
+        self._accesses = None
+
+    def _match(self, batch: EncodedBatch) -> Matches:
+        known = self._pure.places // 2
+        symbols = self._symbols.signed()
+        joined = self._pure.update(self.paths, symbols) + self._branches.update(self.paths, symbols)
+        self._documents += batch.documents
+        if self._accesses is None or (self._documents > 2 * self._planned and self._planned < _SETTLED):
+            self._plan(batch)
+        plan = self._current_plan()
+        found = walk_batch(batch, plan, self._stamps_for(batch), self._stamp)
+        self._stamp += batch.documents
+        candidates = found.candidates[self.live[found.candidates[:, 1]]]
+        witnesses = self._verifier.verify(batch, candidates[:, 0], candidates[:, 1])
+        matches = self._collect(batch, found.matches, candidates, witnesses)
+        funnel = Funnel(
+            documents=batch.documents,
+            nodes=batch.nodes,
+            paths=symbols.size - 1,
+            new_paths=symbols.size - max(known, 1),
+            branches=len(self._pure.lines) + len(self._branches.lines),
+            path_branches=joined,
+            candidates=len(matches) + int((witnesses < 0).sum()),
+            verified=len(candidates),
+            matches=len(matches),
+        )
+        return Matches(matches[:, 0], matches[:, 1], matches[:, 2], funnel)
+
+    def _collect(self, batch: EncodedBatch, held: Ints, candidates: Ints, witnesses: Ints) -> Ints:
+        """All matches, ascending by document. Parts cannot overlap: each pattern has one way to be decided."""
+        held = held[self.live[held[:, 1]]] if not self.live.all() else held
+        proved = witnesses >= 0
+        parts = [held, np.column_stack([candidates[proved], witnesses[proved]])]
+        always = self._always.view[self.live[self._always.view]]
+        if always.size:
+            whole = np.flatnonzero(np.diff(batch.doc_offsets))
+            documents = np.repeat(whole, always.size)
+            parts.append(np.column_stack([documents, np.tile(always, whole.size), batch.doc_offsets[documents]]))
+        if sum(len(part) > 0 for part in parts) < 2:
+            return max(parts, key=len).astype(np.int32)
+        together = np.concatenate(parts)
+        return together[np.argsort(together[:, 0], kind="stable")].astype(np.int32)
+
+    def _plan(self, batch: EncodedBatch) -> None:
+        """Choose access branches by how often the lines occur in this batch, and write the postings anew."""
+        branches = Branches(self._owner.view, self._line.view, self._test.view)
+        tests = self.store.twigs.tests
+        self._accesses = choose(branches, tests.op, self._exact.view, self._weights(batch))
+        self._lookup = build_lookup(tests, np.unique(self._accesses.test[self._accesses.test != LEAF]))
+        self._postings = Postings()
+        self._planned = self._documents
+
+    def _weights(self, batch: EncodedBatch) -> Floats:
+        offsets = self._branches.offsets
+        met = np.zeros(offsets.size - 1)
+        met[0::2] = np.bincount(batch.path, minlength=met.size // 2)
+        met[1::2] = met[0::2]  # nearly every element has text
+        weight = np.repeat(met, np.diff(offsets))
+        lines = np.bincount(self._branches.pairs, weights=weight, minlength=len(self._branches.lines))
+        return lines.astype(np.float64)
+
+    def _current_plan(self) -> Plan:
+        assert self._accesses is not None
+        assert self._lookup is not None
+        tests = self.store.twigs.tests
+        if self._postings.places < self._branches.places:
+            self._postings.extend(self._branches.offsets, self._branches.pairs, self._accesses, tests)
+        waiting = self._accesses.test == LEAF
+        counts = np.concatenate([[0], np.cumsum(waiting)])
+        return Plan(
+            pure=Rows(self._pure.offsets, self._pure.pairs),
+            pure_pattern=self._pure_pattern.view,
+            lines=Rows(self._branches.offsets, self._branches.pairs),
+            waiting=Rows(counts[self._accesses.offsets], self._accesses.entry[waiting]),
+            required=Rows(self._required_offsets.view, self._required.view),
+            needs=self._postings.needs,
+            hashed=self._postings.family(HASHED),
+            tried=self._postings.family(TRIED),
+            lower=self._postings.family(LOWER),
+            upper=self._postings.family(UPPER),
+            lookup=self._lookup,
+            tests=tests,
+            has_text=self._pure.has_text or self._branches.has_text,
+        )
+
+    def _stamps_for(self, batch: EncodedBatch) -> Stamps:
+        if self._stamp + batch.documents > _LAST_STAMP:
+            self._stamp = 0
+            for column in self._stamps:
+                column.view[:] = 0
+        sizes = self._branches.places, len(self._pure.lines), len(self._branches.lines), len(self.store)
+        for column, size in zip(self._stamps, sizes, strict=True):
+            column.resize(size, 0)
+        place, pure, line, pattern = (column.view for column in self._stamps)
+        return Stamps(place, pure, line, pattern)

@@ -1,0 +1,137 @@
+"""Structure, asked once: which lines does each path have? Joined with envelope trees and remembered.
+
+A place is where a node can stand: `2 * path` for elements and attributes of a path, `2 * path + 1` for text in them.
+Only new places meet old lines, and only new lines meet old places: no pair is ever joined twice.
+"""
+
+import numpy as np
+
+from winnow.encoding import PathTable
+from winnow.encoding.jit import kernel
+from winnow.engines.column import Column
+from winnow.engines.runs import RunTable
+from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Ints, Longs
+from winnow.envelope import SYMBOL_MAX, SYMBOL_MIN, EnvelopeTree, SequenceSet, insert, join
+
+
+class LineIndex:
+    """Lines, places, and the pairs of them. `update` brings the pairs up to date."""
+
+    def __init__(self) -> None:
+        self.lines = RunTable()
+        self.has_text = False
+        self._tree: EnvelopeTree | None = None
+        self._joined = 0  # lines in the tree
+        self._offsets, self._pairs = Column(np.int64), Column(np.int32)
+        self._offsets.resize(1, 0)
+
+    @property
+    def places(self) -> int:
+        return len(self._offsets) - 1
+
+    @property
+    def offsets(self) -> Longs:
+        """Per place, into `pairs`."""
+        return self._offsets.view
+
+    @property
+    def pairs(self) -> Ints:
+        """Lines, ascending within a place."""
+        return self._pairs.view
+
+    def add(self, steps: Ints, ends: Longs) -> Ints:
+        """The ids of lines, each once."""
+        ids = self.lines.add(steps, ends)
+        leaf = steps[ends[:-1]] >> 1
+        self.has_text = self.has_text or bool((leaf == 0).any())
+        return ids
+
+    def update(self, paths: PathTable, symbols: Ints) -> int:
+        """Join what is new; the number of new pairs. `symbols` are those of `PathSymbols`."""
+        before = len(self._pairs)
+        if self._joined < len(self.lines):
+            self._join_lines(paths, symbols)
+        if self.places < 2 * symbols.size:
+            first = self.places // 2
+            found = self._join_places(paths, symbols, first)
+            self._append(2 * symbols.size, *found)
+        return len(self._pairs) - before
+
+    def _join_lines(self, paths: PathTable, symbols: Ints) -> None:
+        new = np.arange(self._joined, len(self.lines), dtype=np.int32)
+        sequences = _line_sequences(self.lines, self._joined)
+        if self.places:
+            known = self.places // 2
+            data = _place_sequences(paths.parents[:known], symbols[:known], 0, with_text=self.has_text)
+            pairs = join(EnvelopeTree.bulk_load(sequences, ids=new), data)
+            self._merge(_places(pairs.data, 0, self.has_text), pairs.queries)
+        self._tree = insert(self._tree, sequences, ids=new) if self._tree else EnvelopeTree.bulk_load(sequences)
+        self._joined = len(self.lines)
+
+    def _join_places(self, paths: PathTable, symbols: Ints, first: int) -> tuple[Ints, Ints]:
+        if self._tree is None:
+            return np.zeros(0, np.int32), np.zeros(0, np.int32)
+        data = _place_sequences(paths.parents, symbols, first, with_text=self.has_text)
+        pairs = join(self._tree, data)
+        return _places(pairs.data, first, self.has_text), pairs.queries
+
+    def _append(self, places: int, place: Ints, line: Ints) -> None:
+        start = self.places
+        counts = np.bincount(place - start, minlength=places - start)
+        self._offsets.extend(len(self._pairs) + np.cumsum(counts))
+        self._pairs.extend(line)
+
+    def _merge(self, place: Ints, line: Ints) -> None:
+        old = np.repeat(np.arange(self.places, dtype=np.int32), np.diff(self.offsets))
+        order = np.argsort(np.concatenate([old, place]), kind="stable")  # new lines have greater ids than old ones
+        merged = np.concatenate([self.pairs, line])[order]
+        counts = np.diff(self.offsets) + np.bincount(place, minlength=self.places)
+        self._pairs, self._offsets = Column(np.int32), Column(np.int64)
+        self._pairs.extend(merged)
+        self._offsets.extend(np.concatenate([[0], np.cumsum(counts)]))
+
+
+def _places(rows: Ints, first: int, with_text: bool) -> Ints:
+    """Row numbers of `_place_sequences` to places."""
+    return (rows + 2 * first if with_text else 2 * (rows + first)).astype(np.int32)
+
+
+def _line_sequences(lines: RunTable, first: int) -> SequenceSet:
+    start = lines.offsets[first]
+    steps = lines.pool[start:]
+    symbol = steps >> 1
+    low = np.where(symbol == ANY_ELEMENT, 1, np.where(symbol == ANY_ATTRIBUTE, SYMBOL_MIN, symbol))
+    high = np.where(symbol == ANY_ELEMENT, SYMBOL_MAX, np.where(symbol == ANY_ATTRIBUTE, -1, symbol))
+    return SequenceSet(
+        lines.offsets[first:] - start, low.astype(np.int32), high.astype(np.int32), ((steps & 1) == 0).astype(np.uint8)
+    )
+
+
+def _place_sequences(parents: Ints, symbols: Ints, first: int, *, with_text: bool) -> SequenceSet:
+    offsets, flat = _climb(parents, symbols, first, with_text)
+    return SequenceSet(offsets, flat, flat)
+
+
+@kernel
+def _climb(parents: Ints, symbols: Ints, first: int, with_text: bool) -> tuple[Longs, Ints]:
+    """The symbols of the paths from `first` on, lower end first; with text, each path is followed by its text place."""
+    offsets = np.zeros((2 if with_text else 1) * (symbols.size - first) + 1, np.int64)
+    flat = np.empty(1024, np.int32)
+    used, row = 0, 0
+    for path in range(first, symbols.size):
+        for text in range(2 if with_text else 1):
+            at = path
+            if text:
+                flat[used] = 0
+                used += 1
+            while at > 0:
+                if used + 2 > flat.size:
+                    grown = np.empty(2 * flat.size, np.int32)
+                    grown[:used] = flat[:used]
+                    flat = grown
+                flat[used] = symbols[at]
+                used += 1
+                at = parents[at]
+            row += 1
+            offsets[row] = used
+    return offsets, flat[:used].copy()

@@ -1,0 +1,220 @@
+"""The walk over a batch: each document's nodes once; paths met for the first time in it tell their patterns."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from winnow.encoding import EncodedBatch
+from winnow.encoding.jit import inlined, kernel
+from winnow.encoding.numbers import parse_number
+from winnow.encoding.simd import raw
+from winnow.engines.lookup import Lookup, first_at_least, text_test
+from winnow.engines.postings import BY_BOUND, BY_NUMBER, BY_TEXT, BY_TRIAL, Posted
+from winnow.engines.twigs import Bytes, Ints, Longs, Tests
+from winnow.engines.values import GE, LE, holds
+
+
+class Rows(NamedTuple):
+    offsets: Longs
+    items: Ints
+
+
+class Plan(NamedTuple):
+    """The index as the walk reads it. Rows are per place, if not said otherwise."""
+
+    pure: Rows  # bare lines that the place has
+    pure_pattern: Ints  # per bare line: the pattern that it is
+    lines: Rows  # lines of all other patterns that the place has
+    waiting: Rows  # per line: entries (see `Accesses`) that wait for it
+    required: Rows  # per pattern: the lines of its leaves
+    needs: Bytes  # per place: BY_ flags
+    hashed: Posted
+    tried: Posted
+    lower: Posted
+    upper: Posted
+    lookup: Lookup
+    tests: Tests
+    has_text: bool
+
+
+class Stamps(NamedTuple):
+    """The number of the last document that met the place, bare line, line of another pattern, or pattern."""
+
+    place: Ints
+    pure: Ints
+    line: Ints
+    pattern: Ints
+
+
+class Found(NamedTuple):
+    """Rows (document, pattern, witness) that hold, and rows (document, pattern) that must be verified."""
+
+    matches: Ints
+    candidates: Ints
+
+
+@kernel
+def _room(rows: Ints, used: int, more: int) -> Ints:
+    grown = np.empty((2 * (used + more), rows.shape[1]), np.int32)
+    grown[:used] = rows[:used]
+    return grown
+
+
+@inlined
+def _raw_posted(posted: Posted) -> Posted:
+    return Posted(raw(posted.offsets), raw(posted.test), raw(posted.entry))
+
+
+@kernel
+def walk_batch(batch: EncodedBatch, plan: Plan, stamps: Stamps, last_stamp: int) -> Found:
+    """What every document of the batch meets. Duplicates cannot arise: a stamp lets each pattern through once."""
+    path = raw(batch.path)
+    pure_offsets, pure_items = raw(plan.pure.offsets), raw(plan.pure.items)
+    line_offsets, line_items = raw(plan.lines.offsets), raw(plan.lines.items)
+    waiting_offsets, waiting_items = raw(plan.waiting.offsets), raw(plan.waiting.items)
+    pure_pattern = raw(plan.pure_pattern)
+    place_stamps, pure_stamps = raw(stamps.place), raw(stamps.pure)
+    line_stamps, pattern_stamps = raw(stamps.line), raw(stamps.pattern)
+    hashed, tried = _raw_posted(plan.hashed), _raw_posted(plan.tried)
+    lower, upper = _raw_posted(plan.lower), _raw_posted(plan.upper)
+    needs = raw(plan.needs)
+    tests = Tests(
+        raw(plan.tests.op), raw(plan.tests.number), raw(plan.tests.start), raw(plan.tests.end), raw(plan.tests.text)
+    )
+    lookup = Lookup(
+        raw(plan.lookup.slots), plan.lookup.mask, plan.lookup.longest, plan.lookup.numbers, plan.lookup.number_tests
+    )
+    values = raw(batch.values)
+    matches = np.empty((1024, 3), np.int32)
+    candidates = np.empty((1024, 2), np.int32)
+    held, open_ = 0, 0
+    for document in range(batch.doc_offsets.size - 1):
+        stamp = np.int32(last_stamp + 1 + document)
+        last = batch.doc_offsets[document + 1]
+        text_shift = batch.text_offsets[document] - last if plan.has_text else 0
+        end = batch.text_offsets[document + 1] - text_shift if plan.has_text else last
+        first_candidate = open_
+        for item in range(batch.doc_offsets[document], end):
+            if item < last:
+                node = item
+                place = 2 * path[node]
+            else:
+                node = batch.text_parent[item + text_shift]
+                place = 2 * path[node] + 1
+            if place_stamps[place] != stamp:
+                place_stamps[place] = stamp
+                begin, stop = pure_offsets[place], pure_offsets[place + 1]
+                if held + stop - begin > matches.shape[0]:
+                    matches = _room(matches, held, stop - begin)
+                for k in range(begin, stop):
+                    line = pure_items[k]
+                    if pure_stamps[line] != stamp:
+                        pure_stamps[line] = stamp
+                        matches[held, 0] = document
+                        matches[held, 1] = pure_pattern[line]
+                        matches[held, 2] = node
+                        held += 1
+                for k in range(line_offsets[place], line_offsets[place + 1]):
+                    line = line_items[k]
+                    if line_stamps[line] == stamp:
+                        continue
+                    line_stamps[line] = stamp
+                    begin, stop = waiting_offsets[line], waiting_offsets[line + 1]
+                    if open_ + stop - begin > candidates.shape[0]:
+                        candidates = _room(candidates, open_, stop - begin)
+                    for j in range(begin, stop):
+                        pattern = waiting_items[j] >> 1
+                        if pattern_stamps[pattern] != stamp:
+                            pattern_stamps[pattern] = stamp
+                            candidates[open_, 0] = document
+                            candidates[open_, 1] = pattern
+                            open_ += 1
+            need = needs[place]
+            if need == 0:
+                continue
+            if item < last:
+                start, stop = batch.value_start[node], batch.value_end[node]
+            else:
+                start, stop = batch.text_start[item + text_shift], batch.text_end[item + text_shift]
+            number = np.nan
+            if need & (BY_NUMBER | BY_BOUND):
+                number = parse_number(values, start, stop)
+            for source in range(5):
+                posted = hashed
+                wanted = -1
+                if source == 0:
+                    if need & BY_TEXT:
+                        wanted = text_test(lookup, tests, values, start, stop)
+                elif source == 1:
+                    if need & BY_NUMBER and number == number:  # noqa: PLR0124 - not NaN
+                        at = np.searchsorted(lookup.numbers, number)
+                        if at < lookup.numbers.size and lookup.numbers[at] == number:
+                            wanted = lookup.number_tests[at]
+                elif source == 2:
+                    if need & BY_TRIAL == 0:
+                        continue
+                    posted = tried
+                else:
+                    if need & BY_BOUND == 0 or number != number:  # noqa: PLR0124 - NaN
+                        continue
+                    posted = lower if source == 3 else upper
+                if source < 2 and wanted < 0:
+                    continue
+                begin, row_end = posted.offsets[place], posted.offsets[place + 1]
+                if source < 2:
+                    begin = first_at_least(posted.test, begin, row_end, wanted)
+                if held + row_end - begin > matches.shape[0]:
+                    matches = _room(matches, held, row_end - begin)
+                if open_ + row_end - begin > candidates.shape[0]:
+                    candidates = _room(candidates, open_, row_end - begin)
+                last_tried, passes = -1, True
+                for k in range(begin, row_end):
+                    test = posted.test[k]
+                    if source < 2:
+                        if test != wanted:
+                            break
+                    elif source == 2:
+                        if test != last_tried:
+                            passes = holds(tests, test, values, start, stop)
+                            last_tried = test
+                        if not passes:
+                            continue
+                    elif source == 3:
+                        bound = tests.number[test]
+                        if bound > number:
+                            break
+                        if bound == number and tests.op[test] != GE:
+                            continue
+                    else:
+                        bound = tests.number[test]
+                        if bound < number:
+                            break
+                        if bound == number and tests.op[test] != LE:
+                            continue
+                    pattern = posted.entry[k] >> 1
+                    if pattern_stamps[pattern] == stamp:
+                        continue
+                    pattern_stamps[pattern] = stamp
+                    if posted.entry[k] & 1:
+                        matches[held, 0] = document
+                        matches[held, 1] = pattern
+                        matches[held, 2] = node
+                        held += 1
+                    else:
+                        candidates[open_, 0] = document
+                        candidates[open_, 1] = pattern
+                        open_ += 1
+        kept = first_candidate
+        for k in range(first_candidate, open_):
+            pattern = candidates[k, 1]
+            is_missing = False
+            for j in range(plan.required.offsets[pattern], plan.required.offsets[pattern + 1]):
+                if line_stamps[plan.required.items[j]] != stamp:
+                    is_missing = True
+                    break
+            if not is_missing:
+                candidates[kept, 0] = document
+                candidates[kept, 1] = pattern
+                kept += 1
+        open_ = kept
+    return Found(matches[:held], candidates[:open_])

@@ -1,0 +1,226 @@
+"""The front door of the library: build from profiles, match documents, add and retire profiles.
+
+>>> matcher = Matcher([("p1", "//item[@price > 10]"), ("p2", "/order/note"), ("p3", "//item[")])
+>>> [match[1:] for match in matcher.match([("a.xml", b"<order><item price='12'/></order>"), ("b.xml", b"<order>")])]
+[('p1', '/order/item[1]/@price')]
+>>> [(r.profile_id, r.code) for r in matcher.rejected], [(r.document, r.reason) for r in matcher.refused]
+([('p3', 'syntax')], [('b.xml', 'malformed')])
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from winnow import engines
+from winnow.encoding import EncodedBatch, Encoder, PathTable, Status, Vocabulary, locate
+from winnow.engines.base import Funnel
+from winnow.engines.hybrid import DocumentTree, HybridProfile, hybrid_of
+from winnow.engines.profiles import ProfileTable
+from winnow.engines.symbols import PathSymbols
+from winnow.engines.twigs import Bytes, Ints, Longs
+from winnow.errors import UsageError
+from winnow.ingest.accept import DEFAULT_LIMITS, Limits, Refused, accept, parse
+from winnow.xpath import Pattern, Rejected, compile_profile
+
+Profile: TypeAlias = tuple[Any, ...] | Mapping[str, Any]
+Document: TypeAlias = bytes | tuple[str, bytes]
+
+_BATCH_DOCUMENTS, _BATCH_BYTES = 1024, 8 << 20
+_CHUNK = 1 << 15
+
+
+class Match(NamedTuple):
+    document: str | int  # its name, or its number when it came without one
+    profile_id: str
+    witness: str
+
+
+class RejectedProfile(NamedTuple):
+    profile_id: str
+    code: str
+    message: str
+    column: int = 0
+
+
+class RefusedDocument(NamedTuple):
+    document: str | int
+    reason: str
+    message: str
+    line: int = 0
+    column: int = 0
+
+
+class BatchMatches(NamedTuple):
+    """Flat arrays, ascending by document. `profiles` are positions in `Matcher.profile_ids`, `witnesses` nodes."""
+
+    documents: Ints
+    profiles: Ints
+    witnesses: Ints
+    batch: EncodedBatch
+    malformed: Longs  # documents without nodes, because they are not XML
+    funnel: Funnel
+
+
+class Matcher:
+    """Which of these XPath profiles does each of these XML documents satisfy?
+
+    A profile is `(profile_id, xpath[, namespaces[, ordered]])` or a mapping with these names. What cannot be taken is
+    reported, not raised: profiles in `rejected`, documents in `refused`.
+    """
+
+    def __init__(
+        self,
+        profiles: Iterable[Profile] = (),
+        *,
+        engine: str = engines.DEFAULT_ENGINE,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self.vocabulary, self.paths = Vocabulary(), PathTable()
+        self.engine = engines.create(engine, self.vocabulary, self.paths)
+        self.rejected: list[RejectedProfile] = []
+        self.refused: list[RefusedDocument] = []
+        self.funnel = Funnel()
+        self._limits = limits
+        self._encoder = Encoder(self.vocabulary, self.paths)
+        self._symbols = PathSymbols(self.paths, self.vocabulary)
+        self._profiles = ProfileTable()
+        self._hybrid: dict[int, HybridProfile] = {}
+        self._is_hybrid: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self.add(profiles)
+
+    def __len__(self) -> int:
+        """Live profiles."""
+        return len(self._profiles)
+
+    @property
+    def profile_ids(self) -> list[str]:
+        """By slot; retired profiles keep theirs."""
+        return self._profiles.ids
+
+    def add(self, profiles: Iterable[Profile]) -> list[RejectedProfile]:
+        """Take further profiles; those that were rejected, which `rejected` lists, too."""
+        before = len(self.rejected)
+        rest = iter(profiles)
+        while chunk := list(islice(rest, _CHUNK)):
+            self._add(chunk)
+        self._is_hybrid = np.zeros(len(self.profile_ids), np.bool_)
+        self._is_hybrid[list(self._hybrid)] = True
+        return self.rejected[before:]
+
+    def retire(self, profile_ids: Iterable[str]) -> None:
+        """Forget profiles; their ids may be used again."""
+        wanted = list(dict.fromkeys(profile_ids))
+        unknown = [profile_id for profile_id in wanted if profile_id not in self._profiles]
+        if unknown:
+            raise UsageError("unknown_profile", f"no profile {unknown[0]!r} to retire", hint="nothing was retired")
+        self.engine.retire(self._profiles.retire(wanted))
+
+    def match(self, documents: Iterable[Document], *, trusted: bool = False) -> Iterator[Match]:
+        """Matches in the order of the documents. `trusted`: they were accepted before, so libxml2 need not see them."""
+        for names, contents in self._batches(documents, trusted):
+            found = self.match_contents(contents)
+            self.refused += [RefusedDocument(names[d], "malformed", "not well-formed") for d in found.malformed]
+            places = locate(found.batch, found.witnesses, paths=self.paths, vocabulary=self.vocabulary)
+            rows = zip(found.documents.tolist(), found.profiles.tolist(), places, strict=True)
+            yield from (Match(names[document], self.profile_ids[slot], place) for document, slot, place in rows)
+
+    def match_contents(self, contents: list[bytes]) -> BatchMatches:
+        """One batch of accepted documents."""
+        batch = self._encoder.encode(contents, values=self.engine.needs_values)
+        return self._match(batch, contents.__getitem__)
+
+    def match_batch(self, data: Bytes, offsets: Longs | Ints) -> BatchMatches:
+        """One batch of accepted documents `data[offsets[d]:offsets[d + 1]]`, the layout of an Arrow binary column."""
+        batch = self._encoder.encode_buffer(data, offsets, values=self.engine.needs_values)
+        return self._match(batch, lambda d: data[offsets[d] : offsets[d + 1]].tobytes())
+
+    def _add(self, profiles: list[Profile]) -> None:
+        ids: list[str] = []
+        counts: list[int] = []
+        patterns: list[Pattern] = []
+        first = len(self.profile_ids)
+        taken: set[str] = set()
+        for profile in profiles:
+            profile_id, xpath, namespaces, ordered = _fields(profile)
+            if profile_id in self._profiles or profile_id in taken:
+                self.rejected.append(RejectedProfile(profile_id, "duplicate_id", "a profile with this id is live"))
+                continue
+            try:
+                compiled = compile_profile(xpath, namespaces, ordered=ordered)
+            except Rejected as rejected:
+                self.rejected.append(RejectedProfile(profile_id, rejected.code, rejected.message, rejected.column))
+                continue
+            hybrid = hybrid_of(compiled)
+            if hybrid:
+                self._hybrid[first + len(ids)] = hybrid
+            taken.add(profile_id)
+            ids.append(profile_id)
+            counts.append(len(compiled.alternatives))
+            patterns += compiled.alternatives
+        self._profiles.add(ids, np.array(counts, np.int32), self.engine.add(patterns))
+
+    def _match(self, batch: EncodedBatch, content: Any) -> BatchMatches:
+        matches = self.engine.match(batch)
+        documents, slots, witnesses = self._profiles.expand(matches, len(self.engine.store))
+        hybrid = np.flatnonzero(self._is_hybrid[slots]) if self._hybrid else np.zeros(0, np.int64)
+        if hybrid.size:
+            proved = self._decide(batch, documents[hybrid], slots[hybrid], content)
+            witnesses = witnesses.copy()
+            witnesses[hybrid] = proved
+            kept = witnesses >= 0
+            documents, slots, witnesses = documents[kept], slots[kept], witnesses[kept]
+        funnel = matches.funnel._replace(verified=matches.funnel.verified + hybrid.size, matches=documents.size)
+        self.funnel = _sum(self.funnel, funnel)
+        malformed = np.flatnonzero(batch.status == Status.MALFORMED)
+        return BatchMatches(documents, slots, witnesses, batch, malformed, funnel)
+
+    def _decide(self, batch: EncodedBatch, documents: Ints, slots: Ints, content: Any) -> Ints:
+        """The witness of each pair of a document and a hybrid profile, or -1; libxml2 parses a document once."""
+        witnesses = np.full(documents.size, -1, np.int32)
+        symbols = self._symbols.signed()
+        tree: DocumentTree | None = None
+        for k, (document, slot) in enumerate(zip(documents.tolist(), slots.tolist(), strict=True)):
+            if tree is None or document != documents[k - 1]:
+                nodes = range(int(batch.doc_offsets[document]), int(batch.doc_offsets[document + 1]))
+                tree = DocumentTree(parse(content(document)), batch, nodes, symbols)
+            profile = self._hybrid[slot]
+            if profile.holds(tree.root):
+                witnesses[k] = tree.node_of(profile.first_element(tree.root))
+        return witnesses
+
+    def _batches(self, documents: Iterable[Document], trusted: bool) -> Iterator[tuple[list[str | int], list[bytes]]]:
+        names: list[str | int] = []
+        contents: list[bytes] = []
+        size = 0
+        for number, document in enumerate(documents):
+            name, content = (number, document) if isinstance(document, bytes) else document
+            if not trusted:
+                verdict = accept(content, self._limits)
+                if isinstance(verdict, Refused):
+                    reason, message, line, column = verdict
+                    self.refused.append(RefusedDocument(name, reason.value, message, line, column))
+                    continue
+            names.append(name)
+            contents.append(content)
+            size += len(content)
+            if len(names) == _BATCH_DOCUMENTS or size > _BATCH_BYTES:
+                yield names, contents
+                names, contents, size = [], [], 0
+        if names:
+            yield names, contents
+
+
+def _fields(profile: Profile) -> tuple[str, str, Mapping[str, str] | None, bool]:
+    if isinstance(profile, Mapping):
+        profile = tuple(profile.get(name) for name in ("profile_id", "xpath", "namespaces", "ordered"))
+    profile_id, xpath, namespaces, ordered = (*profile, None, None)[:4]
+    return str(profile_id), str(xpath), namespaces, bool(ordered)
+
+
+def _sum(total: Funnel, call: Funnel) -> Funnel:
+    """Counts add up; what is known after a call replaces what was known before."""
+    summed = Funnel(*(a + b for a, b in zip(total, call, strict=True)))
+    return summed._replace(paths=call.paths, branches=call.branches)
