@@ -37,7 +37,7 @@ def _merge(draft: Draft, node: int) -> None:
 
 
 @kernel
-def delete_rows(draft: Draft, rows: NDArray[np.int32], first: int, longest: int) -> int:
+def delete_rows(draft: Draft, rows: NDArray[np.int64], first: int, longest: int) -> int:
     """Delete `rows[first:]`; returns the index at which room ran out, or the number of rows."""
     k = first
     while k < rows.size and has_room(draft, longest):

@@ -17,11 +17,11 @@ ROOT, NODES, POSITIONS = range(3)  # of `Draft.state`
 class Draft(NamedTuple):
     rows: Boxes
     nodes: Boxes
-    level: NDArray[np.int32]
-    counts: NDArray[np.int32]
-    slots: NDArray[np.int32]
-    parent: NDArray[np.int32]  # -1 for the root
-    home: NDArray[np.int32]  # the node that holds a row; kept only by `delete`, else empty
+    level: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    parent: NDArray[np.int64]  # -1 for the root
+    home: NDArray[np.int64]  # the node that holds a row; kept only by `delete`, else empty
     state: NDArray[np.int64]  # root, nodes used, positions used
     min_fanout: int
 
@@ -56,7 +56,7 @@ def enclose(draft: Draft, node: int) -> None:
 
 
 @kernel
-def adopt(draft: Draft, node: int, members: NDArray[np.int32]) -> None:
+def adopt(draft: Draft, node: int, members: NDArray[np.int64]) -> None:
     """Make `members` the members of `node`."""
     draft.counts[node] = members.size
     for k in range(members.size):
@@ -69,10 +69,10 @@ def adopt(draft: Draft, node: int, members: NDArray[np.int32]) -> None:
 
 
 @kernel
-def joined(draft: Draft, node: int, others: NDArray[np.int32]) -> NDArray[np.int32]:
+def joined(draft: Draft, node: int, others: NDArray[np.int64]) -> NDArray[np.int64]:
     """The members of `node`, then `others`."""
     count = draft.counts[node]
-    both = np.empty(count + others.size, np.int32)
+    both = np.empty(count + others.size, np.int64)
     for k in range(both.size):
         both[k] = draft.slots[node, k] if k < count else others[k - count]
     return both

@@ -59,7 +59,7 @@ def _store(draft: Draft, node: int, member: int) -> None:
             member = -1
         else:
             source = draft.rows if draft.level[node] == 1 else draft.nodes
-            members = joined(draft, node, np.array([member], np.int32))
+            members = joined(draft, node, np.array([member], np.int64))
             order, first = distribute(source, members, draft.min_fanout)
             sibling = new_node(draft, draft.level[node])
             adopt(draft, node, order[:first])
@@ -67,7 +67,7 @@ def _store(draft: Draft, node: int, member: int) -> None:
             if draft.parent[node] < 0:
                 root = new_node(draft, draft.level[node] + 1)
                 draft.state[ROOT] = root
-                adopt(draft, root, np.array([node, sibling], np.int32))
+                adopt(draft, root, np.array([node, sibling], np.int64))
                 member = -1
             else:
                 node = draft.parent[node]
@@ -81,7 +81,7 @@ def insert_rows(draft: Draft, first: int, end: int, longest: int) -> int:
     while row < end and has_room(draft, longest):
         node = draft.state[ROOT]
         if draft.counts[node] == 0:
-            adopt(draft, node, np.array([row], np.int32))
+            adopt(draft, node, np.array([row], np.int64))
         else:
             while draft.level[node] > 1:
                 _include(draft, node, row)

@@ -22,7 +22,7 @@ from winnow.errors import DataError
 
 
 @kernel
-def _fill_parents(arrays: Arrays, parent: NDArray[np.int32], home: NDArray[np.int32]) -> None:
+def _fill_parents(arrays: Arrays, parent: NDArray[np.int64], home: NDArray[np.int64]) -> None:
     for node in range(arrays.level.size):
         for k in range(arrays.counts[node] if arrays.level[node] > 0 else 0):
             if arrays.level[node] > 1:
@@ -33,8 +33,8 @@ def _fill_parents(arrays: Arrays, parent: NDArray[np.int32], home: NDArray[np.in
 
 def _draft(tree: EnvelopeTree, rows: Boxes, *, homes: bool) -> Draft:
     arrays = tree.arrays
-    parent = np.full(len(arrays.level), -1, np.int32)
-    home = np.empty(len(rows.heads) if homes else 0, np.int32)
+    parent = np.full(len(arrays.level), -1, np.int64)
+    home = np.empty(len(rows.heads) if homes else 0, np.int64)
     _fill_parents(arrays, parent, home)
     state = np.array([tree.root, len(arrays.level), len(arrays.nodes.positions)], np.int64)
     shape = arrays.nodes, arrays.level, arrays.counts, arrays.slots
@@ -45,7 +45,7 @@ def _with_room(draft: Draft, *, nodes: int, positions: int) -> Draft:
     """A copy of the draft with room for more nodes and positions."""
     used, stop = int(draft.state[NODES]), int(draft.state[POSITIONS])
 
-    def longer(array: NDArray[np.int32]) -> NDArray[np.int32]:
+    def longer(array: NDArray[np.int64]) -> NDArray[np.int64]:
         copy = np.full((used + nodes, *array.shape[1:]), -1, array.dtype)
         copy[:used] = array[:used]
         return copy
@@ -71,12 +71,12 @@ def _finished(tree: EnvelopeTree, draft: Draft, ids: NDArray[np.int32], size: in
 
 
 @kernel
-def _find_rows(arrays: Arrays, wanted: NDArray[np.int32]) -> NDArray[np.int32]:
+def _find_rows(arrays: Arrays, wanted: NDArray[np.int32]) -> NDArray[np.int64]:
     """Rows in the tree whose ids are among the sorted `wanted`. A bit per hashed id spares most binary searches."""
     mask = np.zeros(1 << 16, np.bool_)
     for k in range(wanted.size):
         mask[wanted[k] & 0xFFFF] = True
-    rows = np.empty(wanted.size, np.int32)
+    rows = np.empty(wanted.size, np.int64)
     found = 0
     for node in range(arrays.level.size):
         for k in range(arrays.counts[node] if arrays.level[node] == 1 else 0):

@@ -3,7 +3,8 @@
 Sequences are sorted position by position (first by high end, so that wildcards come last; then low end; then link). The
 first positions discriminate most: in a LINE position 0 has nowhere else to go. Neighbours share a prefix, and a node is
 cut, within the fan-out bounds, where the shared prefix is shortest, so envelopes stay tight where it matters.
-Evidence, 100,000 branches with 4,000 paths: cutting at equal sizes instead compared 1.4 times more node pairs.
+Evidence, 100,000 branches with 4,000 paths: nodes of equal size instead compared 1.2 times more node pairs and 1.3
+times more pairs of sequences.
 """
 
 import numpy as np

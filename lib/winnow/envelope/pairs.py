@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from winnow.envelope.kernel import kernel
 
+DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)  # times 2**k, its upper six bits differ for every k
+BIT = np.argsort([((int(DE_BRUIJN) << k) >> 58) & 63 for k in range(64)]).astype(np.int32)
+
 
 class Counters(NamedTuple):
     build: int  # sequences in the query tree
@@ -58,11 +61,10 @@ def _sort_rows(
                 words[w] = 0
                 value = w * 64
                 while word:
-                    if word & one:
-                        grouped[at] = value
-                        at += 1
-                    word >>= one
-                    value += 1
+                    lowest = word & (~word + one)
+                    grouped[at] = value + BIT[(lowest * DE_BRUIJN) >> np.uint64(58)]
+                    at += 1
+                    word ^= lowest
                 block >>= one
                 w += 1
     return grouped

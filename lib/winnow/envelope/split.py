@@ -11,7 +11,7 @@ MAX_AXES = 16  # positions that are tried; later ones are rarely mandatory
 
 
 @kernel
-def _sorted_by(source: Boxes, members: NDArray[np.int32], axis: int) -> NDArray[np.int32]:
+def _sorted_by(source: Boxes, members: NDArray[np.int64], axis: int) -> NDArray[np.int64]:
     """By length for axis -1, else by the interval at that position; those without it come first."""
     keys = np.empty(members.size, np.float64)
     order = np.empty_like(members)
@@ -34,7 +34,7 @@ def _sorted_by(source: Boxes, members: NDArray[np.int32], axis: int) -> NDArray[
 
 
 @kernel
-def _scratch(source: Boxes, members: NDArray[np.int32], count: int) -> Boxes:
+def _scratch(source: Boxes, members: NDArray[np.int64], count: int) -> Boxes:
     longest = 0
     for k in range(members.size):
         longest = max(longest, source.heads[members[k]].longest)
@@ -47,7 +47,7 @@ def _scratch(source: Boxes, members: NDArray[np.int32], count: int) -> Boxes:
 
 
 @kernel
-def distribute(source: Boxes, members: NDArray[np.int32], min_fanout: int) -> tuple[NDArray[np.int32], int]:
+def distribute(source: Boxes, members: NDArray[np.int64], min_fanout: int) -> tuple[NDArray[np.int64], int]:
     """The members in the order of the best axis, and how many of them go to the first node.
 
     Axis: the one whose distributions have the smallest margins in sum. Distribution along it: the least overlap of the

@@ -13,7 +13,7 @@ def members(tree: EnvelopeTree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
     """The members of `nodes`, in order: child nodes, or rows if the nodes are of level 1."""
     slots = tree.arrays.slots[nodes]
     valid = np.arange(slots.shape[1]) < tree.arrays.counts[nodes][:, None]
-    return slots[valid].astype(np.int64)
+    return slots[valid]
 
 
 def nodes_at(tree: EnvelopeTree, level: int) -> NDArray[np.int64]:
@@ -36,7 +36,7 @@ def subtree(tree: EnvelopeTree, node: int) -> EnvelopeTree:
     nodes = empty_boxes(len(chosen), int(old.nodes.heads["longest"][chosen].sum()), valued=len(old.nodes.values) > 0)
     gather(old.nodes, chosen, nodes)
     counts = old.counts[chosen]
-    slots = np.full((len(chosen), old.slots.shape[1]), -1, np.int32)
+    slots = np.full((len(chosen), old.slots.shape[1]), -1, np.int64)
     valid = np.arange(slots.shape[1]) < counts[:, None]
     # Members appear in the order in which their nodes list them: nodes from 1 on, then rows from 0 on.
     slots[valid] = np.concatenate([np.arange(1, len(chosen)), np.arange(len(rows))])

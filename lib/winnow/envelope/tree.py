@@ -46,9 +46,9 @@ class Arrays(NamedTuple):
 
     rows: Boxes
     nodes: Boxes
-    level: NDArray[np.int32]  # -1 for a node that is no longer in use
-    counts: NDArray[np.int32]
-    slots: NDArray[np.int32]
+    level: NDArray[np.int64]  # -1 for a node that is no longer in use
+    counts: NDArray[np.int64]
+    slots: NDArray[np.int64]
     ids: NDArray[np.int32]  # of the rows
 
 
@@ -92,7 +92,7 @@ def named_boxes(
 
 
 @kernel
-def _cover_all(nodes: Boxes, first: int, source: Boxes, slots: NDArray[np.int32], counts: NDArray[np.int32]) -> None:
+def _cover_all(nodes: Boxes, first: int, source: Boxes, slots: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
     for node in range(first, counts.size):
         cover(nodes, node, source, slots[node, : counts[node]])
 
@@ -112,10 +112,10 @@ def pack_tree(rows: Rows, parameters: Parameters) -> EnvelopeTree:
     boxes, ids = storage.view()
     levels = _plan(shared_prefixes(boxes), parameters)
     bases = np.cumsum([0] + [len(starts) - 1 for starts in levels])  # of the node numbers, level by level
-    level = np.repeat(np.arange(1, len(levels) + 1, dtype=np.int32), np.diff(bases))
-    counts = np.concatenate([np.diff(starts) for starts in levels]).astype(np.int32)
+    level = np.repeat(np.arange(1, len(levels) + 1), np.diff(bases))
+    counts = np.concatenate([np.diff(starts) for starts in levels])
     first = np.concatenate([starts[:-1] + (bases[k - 1] if k else 0) for k, starts in enumerate(levels)])
-    slots = (first[:, None] + np.arange(parameters.max_fanout)).astype(np.int32)
+    slots = first[:, None] + np.arange(parameters.max_fanout)
     longest = [boxes.heads["longest"] if len(ids) else np.zeros(1, np.int32)]
     for starts in levels:
         longest.append(np.maximum.reduceat(longest[-1], starts[:-1]))

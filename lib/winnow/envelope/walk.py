@@ -20,7 +20,7 @@ class Walk(NamedTuple):
     """The state of a walk: what is asked, where to go next, what was found and what it cost."""
 
     relation: int
-    stack: NDArray[np.int32]
+    stack: NDArray[np.int64]
     data: NDArray[np.int32]  # rows, the first `found` of them valid
     queries: NDArray[np.int32]
     found: int
@@ -109,7 +109,7 @@ def search_beside(queries: Boxes, row: int, data: Arrays, top: int, walk: Walk) 
 @kernel
 def _start(relation: int, room: int) -> Walk:
     empty = np.empty(1024, np.int32)
-    return Walk(relation, np.empty(room, np.int32), empty, empty.copy(), 0, np.zeros(3, np.int64))
+    return Walk(relation, np.empty(room, np.int64), empty, empty.copy(), 0, np.zeros(3, np.int64))
 
 
 @kernel
@@ -136,8 +136,8 @@ def walk_trees(queries: Arrays, query_root: int, data: Arrays, data_root: int, r
     height = queries.level[query_root] + data.level[data_root]
     walk = _start(relation, (height + 1) * fanout)
     tally = walk.tally
-    pairs = np.empty(((height + 1) * fanout * fanout, 2), np.int32)
-    left = np.empty(fanout, np.int32)
+    pairs = np.empty(((height + 1) * fanout * fanout, 2), np.int64)
+    left = np.empty(fanout, np.int64)
     pairs[0, 0] = query_root
     pairs[0, 1] = data_root
     depth = 1
