@@ -4,10 +4,10 @@ import os
 from collections.abc import Iterable, Sequence
 
 from lxml import etree
-from xpath_reference import pattern_holds, read
 
 from winnow import Matcher
 from winnow.xpath import compile_profile
+from xpath_reference import pattern_holds, read
 
 Profile = tuple[str, str, dict[str, str], bool]
 Pairs = set[tuple[int, str]]
