@@ -37,7 +37,8 @@ environment() {
     fresh "$folder" "$print" && return 1
     echo "setup: installing $folder from $lock"
     "$uv" venv --quiet --clear --python "$python" "$folder"
-    "$uv" pip install --quiet --require-hashes --python "$folder/bin/python" -r "$lock"
+    # Byte code once: without it every process compiles what it imports, where writing it later is switched off.
+    "$uv" pip install --quiet --compile-bytecode --require-hashes --python "$folder/bin/python" -r "$lock"
     echo "$print" >"$folder/.winnow-stamp"
 }
 

@@ -30,7 +30,6 @@ SETTINGS = {
 
 def open_session(*, master: str | None = None, app: str = "winnow") -> SparkSession:
     """The one session of this process; `master` defaults to WINNOW_MASTER, else spark-submit's own, else local[*]."""
-    _require_delta_jars()
     # Workers must run this very interpreter: by default Spark takes whatever python3 is first on PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -42,6 +41,7 @@ def open_session(*, master: str | None = None, app: str = "winnow") -> SparkSess
     elif not submitted:
         builder = builder.master("local[*]")
     if not submitted:
+        _require_delta_jars()
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ.setdefault("PYSPARK_SUBMIT_ARGS", f"--conf spark.log.level=ERROR {_memory()} pyspark-shell")
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
