@@ -7,7 +7,7 @@ from lxml import etree
 
 from winnow import Matcher
 from winnow.xpath import compile_profile
-from xpath_reference import pattern_holds, read
+from winnow.xpath.reference import pattern_holds, read
 
 Profile = tuple[str, str, dict[str, str], bool]
 Pairs = set[tuple[int, str]]

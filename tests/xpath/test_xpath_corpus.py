@@ -15,7 +15,7 @@ from lxml import etree
 
 from winnow.xpath import Class, Compiled, Node, Rejected, compile_profile
 from winnow.xpath.libxml2 import Evaluator
-from xpath_reference import Doc, pattern_holds, read
+from winnow.xpath.reference import Doc, pattern_holds, read
 
 CORPORA = Path(__file__).parents[3] / "shared" / "corpora"
 NIGHTLY = os.environ.get("WINNOW_NIGHTLY") == "1"

@@ -14,7 +14,7 @@ from lxml import etree
 
 from winnow.xpath import Class, Rejected, compile_profile
 from winnow.xpath.libxml2 import Evaluator
-from xpath_reference import Doc, pattern_holds, read
+from winnow.xpath.reference import Doc, pattern_holds, read
 from xpath_strategies import NAMESPACES, document, native_profile, profile
 
 NIGHTLY = os.environ.get("WINNOW_NIGHTLY") == "1"

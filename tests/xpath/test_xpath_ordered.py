@@ -7,8 +7,8 @@ import pytest
 from lxml import etree
 
 from winnow.xpath import Axis, Kind, Node, Rejected, compile_profile
+from winnow.xpath.reference import Doc, pattern_holds, read
 from winnow.xpath.values import holds
-from xpath_reference import Doc, pattern_holds, read
 from xpath_strategies import NAMESPACES, document, ordered_profile
 
 

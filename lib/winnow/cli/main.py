@@ -18,6 +18,8 @@ from winnow.errors import WinnowError
 COMMANDS = {
     "ingest": ("winnow.cli.ingest", "bring documents or profiles into the lake"),
     "status": ("winnow.cli.status", "tables of the lake: version, rows, files, size"),
+    "match": ("winnow.cli.match", "match documents against profiles, in one process"),
+    "explain": ("winnow.cli.explain", "why a document satisfies a profile, or where it fails"),
     "check": ("winnow.cli.check", "what the profile language makes of each profile"),
     "bench": ("winnow.cli.bench", "measure, as ratios in one run"),
     "generate": ("winnow.cli.generate", "make sample documents and profiles"),

@@ -1,10 +1,11 @@
-"""The obvious evaluator of patterns over lxml trees: the twin every engine must equal. Slow on purpose.
+"""The obvious evaluator of patterns over libxml2's tree. Slow on purpose: it explains, and every engine must equal it.
 
 Unordered: each pattern node asks for some document node, independently of its siblings. Ordered (XTrie, §2): the nodes
 chosen for the element and text children of one pattern node come in strictly ascending post-order; attributes have no
 order and take no part.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 
 from lxml import etree
@@ -23,6 +24,10 @@ class Doc:
         self.value = value
         self.children = children
         self.post = 0
+        self.location = ""  # as `winnow.encoding.locate` writes it
+
+    def fits(self, node: Node) -> bool:
+        return self.kind is node.kind and node.label in {None, self.label}
 
 
 def read(tree: etree._Element | etree._ElementTree) -> Doc:
@@ -34,7 +39,7 @@ def read(tree: etree._Element | etree._ElementTree) -> Doc:
 
 
 def _element(element: etree._Element) -> Doc:
-    children = [Doc(Kind.ATTRIBUTE, name, value, []) for name, value in element.attrib.items()]
+    children = [Doc(Kind.ATTRIBUTE, str(name), str(value), []) for name, value in element.attrib.items()]
     if element.text:
         children.append(Doc(Kind.TEXT, None, element.text, []))
     for child in element:
@@ -43,11 +48,16 @@ def _element(element: etree._Element) -> Doc:
         if child.tail:
             children.append(Doc(Kind.TEXT, None, child.tail, []))
     value = "".join(child.value for child in children if child.kind is not Kind.ATTRIBUTE)
-    return Doc(Kind.ELEMENT, element.tag, value, children)
+    return Doc(Kind.ELEMENT, str(element.tag), value, children)
 
 
 def _number(doc: Doc, counter: int) -> int:
+    seen: Counter[str] = Counter()
     for child in doc.children:
+        name = "text()" if child.kind is Kind.TEXT else (child.label or "").replace("{", "Q{", 1)
+        seen[name] += 1
+        place = "" if doc.kind is None else f"[{seen[name]}]"
+        child.location = doc.location + (f"/@{name}" if child.kind is Kind.ATTRIBUTE else f"/{name}{place}")
         counter = _number(child, counter)
     doc.post = counter
     return counter + 1
@@ -60,37 +70,45 @@ def reference_match(compiled: Compiled, tree: etree._Element | etree._ElementTre
 
 
 def pattern_holds(pattern: Pattern, document: Doc) -> bool:
-    return _children_hold(pattern.children, document, pattern.ordered)
+    return chosen(pattern.children, document, ordered=pattern.ordered) is not None
 
 
-def _children_hold(children: tuple[Node, ...], doc: Doc, ordered: bool) -> bool:
+def chosen(children: tuple[Node, ...], doc: Doc, *, ordered: bool) -> list[Doc] | None:
+    """A document node for each pattern node, or None when there is no such choice.
+
+    Ordered: taking the earliest end that is possible leaves the most room for the next, so no choice is lost.
+    """
+    picks: list[Doc] = []
     last = -1
     for node in children:
-        found = list(_matches(node, doc, ordered))
+        found = matches(node, doc, ordered=ordered)
         if ordered and node.kind is not Kind.ATTRIBUTE:
-            found = [match for match in found if match.post > last]
-            last = min((match.post for match in found), default=0)
-        if not found:
-            return False
-    return True
+            pick = min((match for match in found if match.post > last), key=lambda match: match.post, default=None)
+            last = pick.post if pick else last
+        else:
+            pick = next(found, None)
+        if pick is None:
+            return None
+        picks.append(pick)
+    return picks
 
 
-def _matches(node: Node, doc: Doc, ordered: bool) -> Iterator[Doc]:
+def matches(node: Node, doc: Doc, *, ordered: bool) -> Iterator[Doc]:
+    """The document nodes below `doc` that satisfy a pattern node and all that hangs on it, in document order."""
     fitting = (
         candidate
-        for candidate in _candidates(node, doc)
-        if candidate.kind is node.kind
-        and node.label in {None, candidate.label}
-        and _children_hold(node.children, candidate, ordered)
+        for candidate in candidates(node, doc)
+        if candidate.fits(node) and chosen(node.children, candidate, ordered=ordered) is not None
     )
     if node.first:
         first = next(fitting, None)
-        fitting = iter(()) if first is None else iter((first,))
+        fitting = (match for match in (first,) if match is not None)
     return (match for match in fitting if all(holds(test, match.value) for test in node.tests))
 
 
-def _candidates(node: Node, doc: Doc) -> Iterator[Doc]:
+def candidates(node: Node, doc: Doc) -> Iterator[Doc]:
+    """What the axis reaches, in document order."""
     for child in doc.children:
         yield child
         if node.axis is Axis.DESCENDANT:
-            yield from _candidates(node, child)
+            yield from candidates(node, child)

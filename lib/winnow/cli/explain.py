@@ -1,0 +1,48 @@
+"""`winnow explain DOCUMENT --profile XPATH`: why it matches, or where it fails first; exit code 0 or 1."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("document", type=Path, metavar="DOCUMENT")
+    parser.add_argument("--profile", required=True, metavar="XPATH")
+    parser.add_argument("--namespace", action="append", default=[], metavar="PREFIX=URI", help="may be repeated")
+    parser.add_argument("--ordered", action="store_true", help="sibling branches must match in document order")
+    parser.add_argument("--json", action="store_true", help="for machines")
+
+
+def run(args: argparse.Namespace) -> int:
+    from winnow.errors import DataError, UsageError
+    from winnow.explain import explain
+    from winnow.ingest.accept import DEFAULT_LIMITS, Refused, accept
+
+    bound = dict(pair.partition("=")[::2] for pair in args.namespace)
+    if not args.document.is_file():
+        raise UsageError("no_input", f"there is no document {str(args.document)!r}")
+    content = args.document.read_bytes()
+    verdict = accept(content, DEFAULT_LIMITS)
+    if isinstance(verdict, Refused):
+        place = f" (line {verdict.line}, column {verdict.column})" if verdict.line else ""
+        raise DataError(verdict.reason, f"{args.document} is not a document: {verdict.message}{place}")
+    story = explain(content, args.profile, bound, ordered=args.ordered)
+    if args.json:
+        patterns = [{**p._asdict(), "branches": [b._asdict() for b in p.branches]} for p in story.patterns]
+        json.dump({**story._asdict(), "patterns": patterns}, sys.stdout, ensure_ascii=False)
+        print()
+        return 0 if story.matches else 1
+    print(f"{'matches' if story.matches else 'does not match'}  ({story.klass})")
+    for reason in story.reasons:
+        print(f"  libxml2 decides because of {reason}")
+    if not story.patterns:
+        print("  the profile is never true")
+    for number, pattern in enumerate(story.patterns, start=1):
+        which = f"alternative {number} of {len(story.patterns)}" if len(story.patterns) > 1 else "pattern"
+        print(f"  {which}: {pattern.text}  {'holds' if pattern.holds else 'fails'}")
+        for branch in pattern.branches:
+            print(f"    {'✓' if branch.found else '✗'} {branch.text}\n        {branch.finding}")
+        if pattern.note:
+            print(f"    {pattern.note}")
+    return 0 if story.matches else 1

@@ -1,0 +1,90 @@
+"""`winnow match DOCUMENTS... --profiles FILE`: who satisfies which profiles, in one process, without Spark."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from winnow.matcher import Matcher
+
+_CHUNK = 20_000
+_SHOWN = 10  # refusals in words; the rest are counted
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from winnow.ingest.accept import DEFAULT_LIMITS
+
+    parser.add_argument("documents", nargs="+", metavar="DOCUMENT", help="files, directories, globs, archives")
+    parser.add_argument("--profiles", required=True, metavar="FILE", help="CSV or JSONL with profile_id, xpath, …")
+    parser.add_argument("--engine", default="boxpath", metavar="NAME", help="boxpath (default), boxfilter, b-boxfilter")
+    parser.add_argument("--output", default="-", metavar="FILE", help=".csv, .jsonl or .parquet; - is CSV on stdout")
+    parser.add_argument("--record-tag", help="split container files: each element of this name is a document")
+    parser.add_argument("--max-bytes", type=int, default=DEFAULT_LIMITS.max_bytes, help="refuse larger documents")
+
+
+def run(args: argparse.Namespace) -> int:
+    from winnow.cli.output import open_output
+    from winnow.ingest.accept import DEFAULT_LIMITS
+    from winnow.ingest.profiles import read_profiles
+    from winnow.matcher import Matcher
+
+    file = read_profiles(args.profiles)
+    with open_output(args.output) as write:  # first: a wrong name should not cost the work
+        matcher = Matcher(
+            (
+                (row["profile_id"], row["xpath"], dict(row["namespaces"]), row["ordered"])
+                for row in file.profiles.to_pylist()
+            ),
+            engine=args.engine,
+            limits=DEFAULT_LIMITS._replace(max_bytes=args.max_bytes),
+        )
+        unread: list[str] = []
+        matches = iter(matcher.match(_documents(args, unread)))
+        while rows := list(islice(matches, _CHUNK)):
+            write(rows)
+    return _summary(matcher, unread, file.rejected.to_pylist())
+
+
+def _documents(args: argparse.Namespace, unread: list[str]) -> Iterator[tuple[str, bytes]]:
+    """(name, bytes); what cannot even be read goes to `unread`. Names are `file!member#record`."""
+    from tqdm import tqdm
+
+    from winnow.ingest.read import read_file
+    from winnow.ingest.sources import list_files
+
+    with tqdm(desc="matching", unit=" documents", delay=2.0, mininterval=0.5 if sys.stderr.isatty() else 15.0) as bar:
+        for file in list_files(args.documents):
+            for item in read_file(file, record_tag=args.record_tag, max_bytes=args.max_bytes):
+                place = item.place
+                name = place.source + (f"!{place.member}" if place.member else "")
+                name += f"#{place.record}" if place.record else ""
+                if item.refused:
+                    unread.append(f"{name}: {item.refused.reason}: {item.refused.message}")
+                else:
+                    yield name, item.content
+                bar.update()
+
+
+def _summary(matcher: "Matcher", unread: list[str], bad_rows: list[dict[str, object]]) -> int:
+    refused = unread + [
+        f"{r.document}: {r.reason}: {r.message}" + (f" (line {r.line}, column {r.column})" if r.line else "")
+        for r in matcher.refused
+    ]
+    rejected = [f"row {row['row_number']}: {row['reason']}: {row['message']}" for row in bad_rows]
+    rejected += [
+        f"{r.profile_id}: {r.code}: {r.message}" + (f" (column {r.column})" if r.column else "")
+        for r in matcher.rejected
+    ]
+    for what, lines in (("document refused", refused), ("profile rejected", rejected)):
+        for line in lines[:_SHOWN]:
+            print(f"{what}: {line}", file=sys.stderr)
+        if len(lines) > _SHOWN:
+            print(f"{what}: … and {len(lines) - _SHOWN:,} more", file=sys.stderr)
+    counts = {"profiles": len(matcher), "profiles rejected": len(rejected), "documents refused": len(refused)}
+    counts |= {name.replace("_", " "): count for name, count in matcher.funnel._asdict().items()}
+    width = max(map(len, counts))
+    for name, count in counts.items():
+        print(f"  {name:<{width}}  {count:>14,}", file=sys.stderr)
+    return 3 if refused or rejected else 0

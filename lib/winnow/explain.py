@@ -1,0 +1,125 @@
+"""Why does a document satisfy a profile, or where does it fail first?
+
+A match gets a witness for each branch. A failure gets, for each branch, the first step that nothing fits, or the test
+that no value passes; and where every branch is found but not on one node, that is said.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from lxml import etree
+
+from winnow.ingest.accept import parse
+from winnow.xpath import Compiled, Node, Pattern, branches, compile_profile, pattern_text
+from winnow.xpath.compiled import Class
+from winnow.xpath.libxml2 import Evaluator
+from winnow.xpath.reference import Doc, candidates, chosen, pattern_holds, read
+from winnow.xpath.values import holds
+
+_SHOWN = 60  # characters of a value
+
+
+class Branch(NamedTuple):
+    text: str
+    found: bool
+    finding: str  # the witness's location, or where and why it fails
+
+
+class PatternStory(NamedTuple):
+    text: str
+    holds: bool
+    branches: tuple[Branch, ...]
+    note: str = ""
+
+
+class Story(NamedTuple):
+    matches: bool
+    klass: str
+    reasons: tuple[str, ...]  # why libxml2 had to decide
+    patterns: tuple[PatternStory, ...]
+
+
+def explain(content: bytes, xpath: str, namespaces: dict[str, str] | None = None, *, ordered: bool = False) -> Story:
+    """Raises `Rejected` for what is not a profile.
+
+    >>> story = explain(b"<r><a><b>y</b></a><a><c/></a></r>", "//a[b = 'x']/c")
+    >>> story.matches, [branch.finding for branch in story.patterns[0].branches]
+    (False, ["fails at b[. = 'x']: 1 such node, none passes; /r/a[1]/b[1] is 'y'", '/r/a[2]/c[1]'])
+    """
+    compiled = compile_profile(xpath, namespaces, ordered=ordered)
+    root = parse(content)
+    document = read(root)
+    patterns = tuple(_pattern(pattern, document, compiled) for pattern in compiled.alternatives)
+    matches = any(story.holds for story in patterns)
+    if compiled.klass is Class.HYBRID:
+        matches = matches and _decided(compiled, root)
+    reasons = tuple(f"{reason.code} (column {reason.column}): {reason.message}" for reason in compiled.reasons)
+    return Story(matches, compiled.klass.value, reasons, patterns)
+
+
+def _decided(compiled: Compiled, root: etree._Element) -> bool:
+    return Evaluator(compiled.text, compiled.namespaces)(root)
+
+
+def _pattern(pattern: Pattern, document: Doc, compiled: Compiled) -> PatternStory:
+    text = pattern_text(pattern, compiled.namespaces)
+    lines = list(_lines(pattern.children))
+    texts = branches(pattern, compiled.namespaces)
+    if pattern_holds(pattern, document):
+        places = _witnesses(pattern.children, document, ordered=pattern.ordered)
+        return PatternStory(text, True, tuple(Branch(t, True, place) for t, place in zip(texts, places, strict=True)))
+    told = tuple(_branch(t, line, document, compiled) for t, line in zip(texts, lines, strict=True))
+    note = ""
+    if all(branch.found for branch in told):
+        together = "in document order below one node" if pattern.ordered else "below one node"
+        note = f"every branch is found by itself, but not all of them {together}"
+    return PatternStory(text, False, told, note)
+
+
+def _lines(nodes: tuple[Node, ...]) -> Iterator[list[Node]]:
+    """Root-to-leaf lines in the order of `branches`."""
+    for node in nodes:
+        if node.children:
+            yield from ([node, *line] for line in _lines(node.children))
+        else:
+            yield [node]
+
+
+def _witnesses(nodes: tuple[Node, ...], doc: Doc, *, ordered: bool) -> list[str]:
+    """The location of each branch's leaf in one way to satisfy the whole."""
+    picks = chosen(nodes, doc, ordered=ordered) or []
+    places: list[str] = []
+    for node, pick in zip(nodes, picks, strict=True):
+        places += _witnesses(node.children, pick, ordered=ordered) if node.children else [pick.location]
+    return places
+
+
+def _branch(text: str, line: list[Node], document: Doc, compiled: Compiled) -> Branch:
+    reached = [document]
+    for node in line:
+        step = pattern_text(Pattern((node._replace(children=()),)), compiled.namespaces)
+        fitting = _unique(d for doc in reached for d in _fitting(node, doc))
+        if not fitting:
+            above = f"below {_some(reached)}" if reached[0].location else "in the document"
+            return Branch(text, False, f"fails at {step.lstrip('/')}: no such node {above}")
+        passing = [d for d in fitting if all(holds(test, d.value) for test in node.tests)]
+        if not passing:
+            count = f"{len(fitting)} such node{'s' if len(fitting) > 1 else ''}"
+            value = fitting[0].value if len(fitting[0].value) <= _SHOWN else fitting[0].value[:_SHOWN] + "…"
+            finding = f"fails at {step.lstrip('/')}: {count}, none passes; {fitting[0].location} is {value!r}"
+            return Branch(text, False, finding)
+        reached = passing
+    return Branch(text, True, reached[0].location)
+
+
+def _fitting(node: Node, doc: Doc) -> list[Doc]:
+    found = [candidate for candidate in candidates(node, doc) if candidate.fits(node)]
+    return found[:1] if node.first and not node.children else found
+
+
+def _unique(docs: Iterator[Doc]) -> list[Doc]:
+    return list({id(doc): doc for doc in docs}.values())
+
+
+def _some(docs: list[Doc]) -> str:
+    return docs[0].location + (f" or {len(docs) - 1} more" if len(docs) > 1 else "")

@@ -1,0 +1,130 @@
+"""`winnow match` and `winnow explain` as their users call them."""
+
+import csv
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from winnow.cli.main import main
+from winnow.explain import explain
+
+PROFILES = [
+    {"profile_id": "cheap", "xpath": "//item[@price < 10]"},
+    {"profile_id": "note", "xpath": "/order/note"},
+    {"profile_id": "bare", "xpath": "/order[not(note)]"},
+    {"profile_id": "bad", "xpath": "//item["},
+]
+EXPECTED = [
+    ("a.xml", "cheap", "/order/item[2]/@price"),
+    ("a.xml", "note", "/order/note[1]"),
+    ("b.xml", "bare", "/order"),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.xml").write_text("<order><item price='12'/><item price='7'/><note/></order>")
+    (tmp_path / "in" / "b.xml").write_text("<order/>")
+    (tmp_path / "profiles.jsonl").write_text("".join(json.dumps(row) + "\n" for row in PROFILES))
+    return tmp_path
+
+
+def rows(path: Path) -> list[tuple[str, ...]]:
+    if path.suffix == ".parquet":
+        found = [tuple(row.values()) for row in pq.read_table(path).to_pylist()]
+    elif path.suffix == ".jsonl":
+        found = [tuple(json.loads(line).values()) for line in path.read_text().splitlines()]
+    else:
+        header, *found = [tuple(row) for row in csv.reader(path.open())]
+        assert header == ("document", "profile_id", "witness")
+    return sorted((Path(document).name, *rest) for document, *rest in found)
+
+
+@pytest.mark.parametrize("name", ["m.csv", "m.jsonl", "m.parquet"])
+@pytest.mark.parametrize("engine", ["boxpath", "boxfilter", "b-boxfilter"])
+def test_match_writes_every_format(folder: Path, name: str, engine: str, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["match", str(folder / "in"), "--profiles", str(folder / "profiles.jsonl"), "--engine", engine]
+    assert main([*words, "--output", str(folder / name)]) == 3  # one profile was rejected
+    assert rows(folder / name) == EXPECTED
+    told = capfd.readouterr().err
+    assert "profile rejected: bad: syntax" in told
+    assert "matches" in told
+
+
+def test_bad_documents_are_reported_and_skipped(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "profiles.jsonl").write_text(json.dumps(PROFILES[0]) + "\n")
+    words = ["match", str(folder / "in"), "--profiles", str(folder / "profiles.jsonl")]
+    assert main(words) == 0
+    (folder / "in" / "c.xml").write_text("<order>")
+    assert main(words) == 3
+    out, err = capfd.readouterr()
+    assert out.count("cheap") == 2
+    assert "c.xml: malformed" in err
+
+
+def test_records_are_documents(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "in" / "a.xml").write_text("<s><order><note/></order><order/><order><note/></order></s>")
+    words = ["match", str(folder / "in" / "a.xml"), "--profiles", str(folder / "profiles.jsonl")]
+    assert main([*words, "--record-tag", "order"]) == 3
+    found = [line.split(",")[:2] for line in capfd.readouterr().out.splitlines()[1:]]
+    assert [(Path(name).name, profile) for name, profile in found] == [
+        ("a.xml#1", "note"),
+        ("a.xml#2", "bare"),
+        ("a.xml#3", "note"),
+    ]
+
+
+def test_wrong_calls_say_what_to_do(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["match", str(folder / "in"), "--profiles", str(folder / "profiles.jsonl")]
+    assert main([*words, "--output", "m.xls"]) == 2
+    assert main([*words, "--engine", "nope"]) == 2
+    told = capfd.readouterr().err
+    assert "neither .csv, .jsonl nor .parquet" in told
+    assert "there is no engine 'nope' (one of boxpath" in told
+
+
+def test_an_interrupted_output_leaves_no_file(folder: Path) -> None:
+    words = ["match", str(folder / "none*"), "--profiles", str(folder / "profiles.jsonl")]
+    assert main([*words, "--output", str(folder / "m.csv")]) == 2
+    assert not list(folder.glob("*m.csv*"))
+
+
+DOCUMENT = b"<r><a><b>y</b></a><a><c k='1'/></a></r>"
+
+
+@pytest.mark.parametrize(
+    ("xpath", "matches", "findings"),
+    [
+        ("//a/c", True, ["/r/a[2]/c[1]"]),
+        ("//a/d/e", False, ["fails at d: no such node below /r/a[1] or 1 more"]),
+        ("//x", False, ["fails at x: no such node in the document"]),
+        ("//c[@k > 5]", False, ["fails at @k[. > 5]: 1 such node, none passes; /r/a[2]/c[1]/@k is '1'"]),
+        ("//a[b][c]", False, ["/r/a[1]/b[1]", "/r/a[2]/c[1]"]),
+        ("//a[not(b)]", True, ["/r/a[1]"]),
+    ],
+)
+def test_explain_tells_where(xpath: str, matches: bool, findings: list[str]) -> None:
+    story = explain(DOCUMENT, xpath)
+    assert story.matches is matches
+    assert [branch.finding for branch in story.patterns[0].branches] == findings
+
+
+def test_explain_says_when_branches_do_not_meet() -> None:
+    assert "below one node" in explain(DOCUMENT, "//a[b][c]").patterns[0].note
+    assert "in document order" in explain(DOCUMENT, "/r[a/c][a/b]", ordered=True).patterns[0].note
+
+
+def test_explain_on_the_command_line(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    document = str(folder / "in" / "a.xml")
+    assert main(["explain", document, "--profile", "//item[@price < 10] | //nothing"]) == 0
+    assert main(["explain", document, "--profile", "//p:nothing", "--namespace", "p=u"]) == 1
+    assert main(["explain", document, "--profile", "//item["]) == 65
+    out, err = capfd.readouterr()
+    assert "/order/item[2]/@price" in out
+    assert "fails at p:nothing" in out
+    assert "syntax" in err
+    assert main(["explain", document, "--profile", "//item", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["patterns"][0]["branches"][0]["finding"] == "/order/item[1]"
