@@ -3,31 +3,55 @@
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    kinds = parser.add_subparsers(dest="kind", required=True, metavar="ingest")
+    kinds = parser.add_subparsers(dest="kind", required=True, metavar="match|profiles|ingest")
+    match = kinds.add_parser("match", help="the matching core: workloads and engines beside lxml, on one thread")
+    match.add_argument("--quick", action="store_true", help="a tenth of the profiles: minutes become seconds")
+    match.add_argument("--corpora", type=Path, default=Path("../shared/corpora"), help="real documents, where present")
+    match.add_argument("--folder", type=Path, default=Path(".winnow/bench"), help="where plots and results go")
+    profiles = kinds.add_parser("profiles", help="compiling profiles beside lxml compiling the same XPaths")
+    profiles.add_argument("--profiles", type=int, default=1_000_000)
     ingest = kinds.add_parser("ingest", help="ingest into Delta beside one-thread lxml parsing of the same bytes")
     ingest.add_argument("--documents", type=int, default=100_000, help="in ten .tar.gz")
     ingest.add_argument("--singles", type=int, default=20_000, help="single files")
     ingest.add_argument("--folder", type=Path, default=Path(".winnow/bench"), help="where inputs and lakes go")
     ingest.add_argument("--master", default="local[2]")
-    ingest.add_argument("--json", action="store_true", help="for machines")
+    for kind in (match, profiles, ingest):
+        kind.add_argument("--json", action="store_true", help="for machines")
 
 
 def run(args: argparse.Namespace) -> int:
-    from winnow.bench import ingest
-
-    result = ingest.run(args.folder, documents=args.documents, singles=args.singles, master=args.master)
-    if args.json:
-        print(json.dumps(result))
-        return 0
-    print(f"session start {result['session_seconds']} s (apart), {result['master']}")
-    for name in ("archives", "single_files"):
-        part = result[name]
-        print(
-            f"{name:<13} {part['documents']:>8,} documents {part['megabytes']:>8,.1f} MB  "
-            f"lxml {part['lxml_parse_seconds']:>6.2f} s  ingest {part['ingest_seconds']:>6.2f} s  "
-            f"ratio {part['ratio']:.2f}"
-        )
+    result = _measure(args)
+    print(json.dumps(result) if args.json else "\n".join(_lines(result)))
     return 0
+
+
+def _measure(args: argparse.Namespace) -> dict[str, Any]:
+    if args.kind == "ingest":
+        from winnow.bench import ingest
+
+        return ingest.run(args.folder, documents=args.documents, singles=args.singles, master=args.master)
+    if args.kind == "profiles":
+        from winnow.bench import profiles
+
+        return profiles.run(args.profiles)
+    from winnow.bench import match
+
+    return match.run(args.folder, corpora=args.corpora, quick=args.quick)
+
+
+def _lines(result: dict[str, Any], indent: str = "") -> list[str]:
+    """Nested results as an indented table."""
+    width = max((len(name) for name, value in result.items() if not isinstance(value, dict)), default=0)
+    lines = []
+    for name, value in result.items():
+        if isinstance(value, dict):
+            lines += [f"{indent}{name}", *_lines(value, indent + "  ")]
+        else:
+            shown = f"{value:,.3f}".rstrip("0").rstrip(".") if isinstance(value, float) else value
+            shown = f"{shown:,}" if isinstance(shown, int) else shown
+            lines.append(f"{indent}{name:<{width}}  {shown:>14}")
+    return lines
