@@ -32,7 +32,7 @@ def run(folder: Path, *, corpora: Path, quick: bool) -> dict[str, Any]:
         "emission": workloads.emission_workload,
         "build": lambda: workloads.build_workload(100_000 // scale),
         "build_large": lambda: workloads.build_workload(1_000_000 // scale),
-        "start": workloads.cold_start_workload,
+        "start": workloads.cold_start,
         "engines": lambda: engines_side_by_side(10_000 // scale),
         "lxml_loop": lxml_loop,
     }

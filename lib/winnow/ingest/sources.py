@@ -97,10 +97,24 @@ def _local(path: str) -> Iterator[File]:
 
 def _walk(root: Path) -> Iterator[File]:
     inside = root.resolve()
-    for folder, folders, names in os.walk(root):
-        # os.walk does not enter linked directories: they are reported, not passed over in silence.
-        for name in names + [f for f in folders if (Path(folder) / f).is_symlink()]:
-            yield _stat(Path(folder) / name, inside)
+    folders = [str(root)]
+    while folders:
+        folder = folders.pop()
+        try:
+            entries = list(os.scandir(folder))
+        except OSError as error:
+            yield File(folder, 0, _words(error))
+            continue
+        for entry in entries:
+            # Only links need to be resolved; linked directories are reported, not entered and not passed over.
+            if entry.is_symlink():
+                yield _stat(Path(entry.path), inside)
+            elif entry.is_dir():
+                folders.append(entry.path)
+            elif entry.is_file():
+                yield File(entry.path, entry.stat().st_size)
+            else:
+                yield File(entry.path, 0, "not a regular file")
 
 
 def _stat(path: Path, inside: Path) -> File:

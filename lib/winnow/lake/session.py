@@ -24,7 +24,8 @@ SETTINGS = {
     "spark.databricks.delta.snapshotPartitions": "2",  # 50 by default: 20 s for the first read of a small table
     "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",
     "spark.sql.inMemoryColumnarStorage.batchSize": "500",
-    "spark.python.worker.reuse": "true",
+    "spark.python.daemon.module": "winnow.lake.daemon",
+    "spark.executor.heartbeatInterval": "1s",  # carries the row counts that people see as progress
 }
 
 
