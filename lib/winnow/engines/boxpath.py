@@ -18,7 +18,7 @@ from winnow.engines.structure import LineIndex
 from winnow.engines.symbols import PathSymbols
 from winnow.engines.twigs import Floats, Ints
 from winnow.engines.verify import Verifier
-from winnow.engines.walk import Plan, Rows, Stamps, walk_batch
+from winnow.engines.walk import Plan, Rows, Stamps, merge, walk_batch
 
 _LAST_STAMP = 2**31 - 2**24  # more documents than a batch has
 _SETTLED = 1 << 14  # documents after which the choice of access branches is not revised any more
@@ -81,26 +81,22 @@ class BoxPath(Engine):
             new_paths=symbols.size - max(known, 1),
             branches=len(self._pure.lines) + len(self._branches.lines),
             path_branches=joined,
-            candidates=len(matches) + int((witnesses < 0).sum()),
+            candidates=matches.shape[1] + int((witnesses < 0).sum()),
             verified=len(candidates),
-            matches=len(matches),
+            matches=matches.shape[1],
         )
-        return Matches(matches[:, 0], matches[:, 1], matches[:, 2], funnel)
+        return Matches(matches[0], matches[1], matches[2], funnel)
 
     def _collect(self, batch: EncodedBatch, held: Ints, candidates: Ints, witnesses: Ints) -> Ints:
-        """All matches, ascending by document. Parts cannot overlap: each pattern has one way to be decided."""
+        """Columns of all matches, ascending by document. Parts cannot overlap: a pattern has one way to be decided."""
         held = held[self.live[held[:, 1]]] if not self.live.all() else held
-        proved = witnesses >= 0
-        parts = [held, np.column_stack([candidates[proved], witnesses[proved]])]
+        found = merge(held, candidates, witnesses)
         always = self._always.view[self.live[self._always.view]]
         if always.size:
-            whole = np.flatnonzero(np.diff(batch.doc_offsets))
-            documents = np.repeat(whole, always.size)
-            parts.append(np.column_stack([documents, np.tile(always, whole.size), batch.doc_offsets[documents]]))
-        if sum(len(part) > 0 for part in parts) < 2:
-            return max(parts, key=len).astype(np.int32)
-        together = np.concatenate(parts)
-        return together[np.argsort(together[:, 0], kind="stable")].astype(np.int32)
+            whole = np.flatnonzero(np.diff(batch.doc_offsets)).astype(np.int32)
+            rows = np.column_stack([np.repeat(whole, always.size), np.tile(always, whole.size)])
+            found = merge(np.ascontiguousarray(found.T), rows, batch.doc_offsets[rows[:, 0]].astype(np.int32))
+        return found
 
     def _plan(self, batch: EncodedBatch) -> None:
         """Choose access branches by how often the lines occur in this batch, and write the postings anew."""

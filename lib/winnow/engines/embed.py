@@ -39,6 +39,10 @@ from winnow.engines.twigs import (
 from winnow.engines.values import holds
 
 
+BEGIN, END, LIST = 1, 2, 4
+NODE, HEAD = 1, 2
+
+
 class Question(NamedTuple):
     symbols: Ints  # signed, per path
     twigs: Twigs
@@ -49,11 +53,8 @@ class Question(NamedTuple):
 class Memory(NamedTuple):
     """What outlives a call, so that nothing as long as the store is cleared: entries count only under the stamp."""
 
-    stamp: Ints  # per twig: the document its list belongs to
-    begin: Ints  # the list is `found[begin:end]`
-    end: Ints
-    head_stamp: Ints  # per symbol
-    head: Ints  # first node with this symbol in the document
+    lists: Ints  # `LIST` numbers per twig: the stamp, and where its list begins and ends
+    heads: Ints  # `HEAD` numbers per symbol: the stamp, and the first node of the document with this symbol
     counter: Longs  # [the last stamp given]
 
 
@@ -100,6 +101,36 @@ def _is_below(view: View, item: int, is_text: bool, top: int, axis: int) -> bool
     return bool(top <= spot < view.end[top])
 
 
+@inlined
+def _is_on_line(view: View, path: Ints, symbol_of: Ints, spine: Ints, steps: int, node: int) -> bool:
+    """The ancestors of `node`, which fits the last of `steps` steps, fit the others.
+
+    Upwards, each step as low as possible. When that fails, the last gap (`//`) is tried one ancestor higher; gaps
+    below it need not be, since a lower place for the steps between leaves more room above.
+    """
+    step = steps - 1
+    above = view.parent[node]
+    gap, gap_above = -1, -1
+    if spine[step] & 1:
+        gap, gap_above = step, above
+    while True:
+        if step == 0:
+            if spine[0] & 1 or above < 0:
+                return True
+        elif above >= 0 and label_fits(spine[step - 1] >> 1, symbol_of[path[above]]):
+            step -= 1
+            above = view.parent[above]
+            if spine[step] & 1:
+                gap, gap_above = step, above
+            continue
+        if gap_above < 0:
+            return False
+        gap_above = view.parent[gap_above]
+        step, above = gap, gap_above
+        if above < 0:
+            return False
+
+
 @kernel
 def verify_pairs(batch: EncodedBatch, question: Question, memory: Memory, witnesses: Ints) -> None:
     """For each pair: write its witness, or -1 when it does not hold.
@@ -115,8 +146,7 @@ def verify_pairs(batch: EncodedBatch, question: Question, memory: Memory, witnes
         raw(twigs.tests.end),
         raw(twigs.tests.text),
     )
-    stamps, begins, ends = raw(memory.stamp), raw(memory.begin), raw(memory.end)
-    head_stamps, heads = raw(memory.head_stamp), raw(memory.head)
+    lists, heads = raw(memory.lists), raw(memory.heads)
     path, symbol_of = raw(batch.path), raw(symbols)
     longest = 0
     for k in range(pairs.shape[0]):
@@ -129,6 +159,7 @@ def verify_pairs(batch: EncodedBatch, question: Question, memory: Memory, witnes
     post = np.zeros(longest, np.int32)
     text_post = np.zeros(longest, np.int32)
     stack = np.empty(height + 1, np.int32)
+    spine = np.empty(height + 1, np.int32)
     found = np.empty(64 * (longest + 1), np.int32)
     next_mark = 1
     document = -1
@@ -155,11 +186,24 @@ def verify_pairs(batch: EncodedBatch, question: Question, memory: Memory, witnes
             if batch.with_values:
                 text_first, text_last = batch.text_offsets[document], batch.text_offsets[document + 1]
             for node in range(last - 1, first - 1, -1):  # backwards, so that the lists are in document order
-                symbol = abs(symbol_of[path[node]])
-                following[node - first] = heads[symbol] if head_stamps[symbol] == stamp else -1
-                head_stamps[symbol] = stamp
-                heads[symbol] = node
+                head = HEAD * abs(symbol_of[path[node]])
+                following[node - first] = heads[head + NODE] if heads[head] == stamp else -1
+                heads[head] = stamp
+                heads[head + NODE] = node
+        # Down from the document as long as there is nothing but a line to check: paths tell that more cheaply.
         root = twigs.roots[pairs[k, 1]]
+        steps = 0
+        while True:
+            at = offsets[root]
+            body = at + BODY + pool[at + TESTS]
+            if pool[at + TESTS] or offsets[root + 1] - body != 1:
+                break
+            below = offsets[pool[body] >> 1]
+            if pool[below + FLAGS] & FIRST or pool[below + FLAGS] & KIND == TEXT:
+                break
+            spine[steps] = 2 * pool[below + SYMBOL] + (pool[body] & 1)
+            steps += 1
+            root = pool[body] >> 1
         depth = 1
         stack[0] = root
         while depth:
@@ -172,10 +216,10 @@ def verify_pairs(batch: EncodedBatch, question: Question, memory: Memory, witnes
             is_empty = False
             for c in range(body, stop):
                 child = pool[c] >> 1
-                if stamps[child] != stamp:
+                if lists[LIST * child] != stamp:
                     pending = child
                     break
-                if begins[child] == ends[child]:
+                if lists[LIST * child + BEGIN] == lists[LIST * child + END]:
                     is_empty = True
                     break
             if pending >= 0:
@@ -200,7 +244,7 @@ def verify_pairs(batch: EncodedBatch, question: Question, memory: Memory, witnes
                     child_at = offsets[child]
                     is_text = pool[child_at + FLAGS] & KIND == TEXT
                     any_passes = False
-                    for i in range(begins[child], ends[child]):
+                    for i in range(lists[LIST * child + BEGIN], lists[LIST * child + END]):
                         if _is_below(view, found[i], is_text, -1, pool[c] & 1):
                             if pool[child_at + FLAGS] & FIRST == 0:
                                 any_passes = True
@@ -225,7 +269,8 @@ def verify_pairs(batch: EncodedBatch, question: Question, memory: Memory, witnes
                             found[used] = node
                             used += 1
                 else:
-                    node = heads[abs(wanted)] if head_stamps[abs(wanted)] == stamp else -1
+                    head = HEAD * abs(wanted)
+                    node = heads[head + NODE] if heads[head] == stamp else -1
                     while node >= 0:
                         if later or _passes(view, tests, pool, at, node):
                             found[used] = node
@@ -241,7 +286,7 @@ def verify_pairs(batch: EncodedBatch, question: Question, memory: Memory, witnes
                     is_text = pool[child_at + FLAGS] & KIND == TEXT
                     only_first = pool[child_at + FLAGS] & FIRST != 0
                     reached = mark + (c - body)
-                    for i in range(begins[child], ends[child]):
+                    for i in range(lists[LIST * child + BEGIN], lists[LIST * child + END]):
                         spot = _spot(view, found[i], is_text)
                         passes = not only_first or _passes(view, tests, pool, child_at, found[i])
                         while spot >= 0:
@@ -281,7 +326,7 @@ def verify_pairs(batch: EncodedBatch, question: Question, memory: Memory, witnes
                                 continue
                             # The earliest node that comes after the one before leaves the most room for the next.
                             earliest = 2**31
-                            for j in range(begins[child], ends[child]):
+                            for j in range(lists[LIST * child + BEGIN], lists[LIST * child + END]):
                                 item = found[j]
                                 number = text_post[item - text_first] if child_kind == TEXT else post[item - first]
                                 if reached_post < number < earliest and _is_below(
@@ -294,15 +339,22 @@ def verify_pairs(batch: EncodedBatch, question: Question, memory: Memory, witnes
                             found[kept] = top
                             kept += 1
                     used = kept
-            stamps[twig] = stamp
-            begins[twig] = start
-            ends[twig] = used
+            lists[LIST * twig] = stamp
+            lists[LIST * twig + BEGIN] = start
+            lists[LIST * twig + END] = used
         witnesses[k] = -1
-        if begins[root] == ends[root]:
-            continue
-        # Down from the document, as long as there is only one way to go.
-        twig = root
         witness = -1
+        if steps:
+            for i in range(lists[LIST * root + BEGIN], lists[LIST * root + END]):
+                node = found[i]
+                if (witness < 0 or node < witness) and _is_on_line(view, path, symbol_of, spine, steps, node):
+                    witness = node
+            if witness < 0:
+                continue
+        elif lists[LIST * root + BEGIN] == lists[LIST * root + END]:
+            continue
+        # And on, as long as there is only one way to go.
+        twig = root
         while True:
             body = offsets[twig] + BODY + pool[offsets[twig] + TESTS]
             if offsets[twig + 1] - body != 1:
@@ -310,7 +362,7 @@ def verify_pairs(batch: EncodedBatch, question: Question, memory: Memory, witnes
             child, axis = pool[body] >> 1, pool[body] & 1
             is_text = pool[offsets[child] + FLAGS] & KIND == TEXT
             chosen = 2**31
-            for i in range(begins[child], ends[child]):
+            for i in range(lists[LIST * child + BEGIN], lists[LIST * child + END]):
                 if found[i] < chosen and _is_below(view, found[i], is_text, witness, axis):
                     chosen = found[i]
             if is_text:

@@ -4,7 +4,7 @@ import numpy as np
 
 from winnow.encoding import EncodedBatch, PathTable
 from winnow.engines.column import Column
-from winnow.engines.embed import Memory, Question, verify_pairs
+from winnow.engines.embed import HEAD, LIST, Memory, Question, verify_pairs
 from winnow.engines.store import PatternStore
 from winnow.engines.symbols import PathSymbols
 from winnow.engines.twigs import Ints
@@ -18,8 +18,7 @@ class Verifier:
     def __init__(self, store: PatternStore, paths: PathTable) -> None:
         self._store = store
         self._symbols = PathSymbols(paths, store.vocabulary)
-        self._twigs = [Column(np.int32) for _ in range(3)]
-        self._heads = [Column(np.int32) for _ in range(2)]
+        self._lists, self._heads = Column(np.int32), Column(np.int32)
         self._counter = np.zeros(1, np.int64)
 
     def verify(self, batch: EncodedBatch, documents: Ints, patterns: Ints) -> Ints:
@@ -34,12 +33,8 @@ class Verifier:
     def _memory(self) -> Memory:
         if self._counter[0] > _LAST_STAMP:
             self._counter[0] = 0
-            self._twigs[0].view[:] = 0
-            self._heads[0].view[:] = 0
-        for column in self._twigs:
-            column.resize(self._store.twigs.offsets.size, 0)
-        for column in self._heads:
-            column.resize(len(self._store.vocabulary), 0)
-        stamp, begin, end = (column.view for column in self._twigs)
-        head_stamp, head = (column.view for column in self._heads)
-        return Memory(stamp, begin, end, head_stamp, head, self._counter)
+            self._lists.view[:] = 0
+            self._heads.view[:] = 0
+        self._lists.resize(LIST * self._store.twigs.offsets.size, 0)
+        self._heads.resize(HEAD * len(self._store.vocabulary), 0)
+        return Memory(self._lists.view, self._heads.view, self._counter)
