@@ -1,4 +1,4 @@
-"""Ingest a profile file: `spark-submit jobs/ingest_profiles.py FILE [--retire-missing]`.
+"""Ingest a profile file: `jobs/ingest_profiles.py FILE [--retire-missing]`, also through spark-submit.
 
 Reads: a CSV or JSONL file, profiles. Writes: profiles, rejected_profiles.
 """

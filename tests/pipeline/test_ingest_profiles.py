@@ -18,10 +18,10 @@ B = {"profile_id": "b", "xpath": "//p:b", "namespaces": {"p": "u", "q": "v"}, "d
 C = {"profile_id": "c", "xpath": "//c", "ordered": True, "valid_from": "2026-01-01"}
 
 
-def ingest(spark: SparkSession, lake: str, file: Path, *rows: Any, retire_missing: bool = False) -> dict[str, int]:
+def ingest(lake: str, file: Path, *rows: Any, retire_missing: bool = False) -> dict[str, int]:
     file.write_text("".join(row if isinstance(row, str) else json.dumps(row) + "\n" for row in rows))
     config = ingest_profiles.Config(lake=lake, file=str(file), retire_missing=retire_missing)
-    counts = ingest_profiles.run(spark, config).counts
+    counts = ingest_profiles.run(config).counts
     return {name: count for name, count in counts.items() if count}
 
 
@@ -33,7 +33,7 @@ def profiles(lake: str) -> list[tuple[str, int, str, str]]:
 def test_the_life_of_a_profile_set(spark: SparkSession, lake: str, tmp_path: Path) -> None:
     file = tmp_path / "p.jsonl"
     first = (A, B, C, "{bad\n", A)
-    assert ingest(spark, lake, file, *first) == {
+    assert ingest(lake, file, *first) == {
         "read": 5,
         "new": 3,
         "rejected": 2,
@@ -41,13 +41,13 @@ def test_the_life_of_a_profile_set(spark: SparkSession, lake: str, tmp_path: Pat
         "rejected: not_json": 1,
     }
     before, version = lake_checksums(lake), deltalake.DeltaTable(f"{lake}/profiles").version()
-    assert ingest(spark, lake, file, *first)["unchanged"] == 3
+    assert ingest(lake, file, *first)["unchanged"] == 3
     assert lake_checksums(lake) == before
     assert deltalake.DeltaTable(f"{lake}/profiles").version() == version
 
     # A changed meaning is a version; a changed destination is not; a rejected row is not missing; b is.
     changed = {**A, "xpath": "//aa"}
-    counts = ingest(spark, lake, file, changed, {"profile_id": "c", "xpath": 5}, retire_missing=True)
+    counts = ingest(lake, file, changed, {"profile_id": "c", "xpath": 5}, retire_missing=True)
     assert counts == {"read": 2, "changed": 1, "retired": 1, "rejected": 1, "rejected: bad_field": 1}
     assert profiles(lake) == [
         ("a", 1, "//a", "superseded"),
@@ -58,10 +58,10 @@ def test_the_life_of_a_profile_set(spark: SparkSession, lake: str, tmp_path: Pat
     assert by_delta_rs(f"{lake}/rejected_profiles")[0] == 1
 
     # Without --retire-missing absence means nothing; b comes back as it was, a gets its old text as a new version.
-    assert ingest(spark, lake, file, A, {**B, "destination": "y"}) == {"read": 2, "changed": 1, "revived": 1}
+    assert ingest(lake, file, A, {**B, "destination": "y"}) == {"read": 2, "changed": 1, "revived": 1}
     assert profiles(lake)[2:] == [("a", 3, "//a", "active"), ("b", 1, "//p:b", "active"), ("c", 1, "//c", "active")]
     assert by_delta_rs(f"{lake}/rejected_profiles")[0] == 0
-    assert ingest(spark, lake, file, {**B, "destination": "z"}) == {"read": 1, "updated": 1}
+    assert ingest(lake, file, {**B, "destination": "z"}) == {"read": 1, "updated": 1}
     for table in ("profiles", "rejected_profiles"):
         location = f"{lake}/{table}"
         assert by_spark(spark, location) == by_delta_rs(location) == by_duckdb(location)

@@ -23,11 +23,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from winnow.lake.contracts import lake_path
-    from winnow.lake.session import open_session
-    from winnow.pipeline import ingest_documents, ingest_profiles
 
     lake = lake_path(args.lake)
     if args.kind == "documents":
+        from winnow.lake.session import open_session
+        from winnow.pipeline import ingest_documents
+
         documents = ingest_documents.Config(
             lake=lake,
             paths=tuple(args.paths),
@@ -37,7 +38,9 @@ def run(args: argparse.Namespace) -> int:
         )
         report = ingest_documents.run(open_session(master=args.master), documents)
     else:
+        from winnow.pipeline import ingest_profiles
+
         profiles = ingest_profiles.Config(lake=lake, file=args.file, retire_missing=args.retire_missing)
-        report = ingest_profiles.run(open_session(master=args.master), profiles)
+        report = ingest_profiles.run(profiles)
     print(report.render())
     return 0

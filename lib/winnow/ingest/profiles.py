@@ -6,12 +6,14 @@ import difflib
 import gzip
 import io
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
+from tqdm import tqdm
 
 from winnow.errors import UsageError
 from winnow.ingest.reasons import ProfileReason
@@ -39,6 +41,7 @@ REJECTED = pa.schema(
         ("raw", pa.string()),
     ]
 )
+_KNOWN = frozenset(PROFILES.names)
 MAX_ID = 256
 MAX_XPATH = 100_000
 RAW_KEPT = 2_000
@@ -68,7 +71,8 @@ def read_profiles(path: str) -> ProfileFile:
     opener: Any = gzip.open if suffixes[-1] == ".gz" else open
     with opener(file, "rb") as stream:
         rows = _csv_rows(stream) if kind == ".csv" else _json_rows(stream)
-        return _collect(rows, str(file.absolute()))
+        shown = tqdm(rows, desc="profiles", unit=" rows", delay=2.0, mininterval=0.5 if sys.stderr.isatty() else 15.0)
+        return _collect(shown, str(file.absolute()))
 
 
 def _collect(rows: Iterable[tuple[int, str, dict[str, Any] | _FaultError]], source: str) -> ProfileFile:
@@ -165,8 +169,8 @@ def _from_csv(cells: dict[str, str]) -> dict[str, Any] | _FaultError:
 
 
 def _profile(row: dict[str, Any], ignored: Counter[str]) -> tuple[Any, ...]:
-    for name in row.keys() - set(PROFILES.names):
-        near = difflib.get_close_matches(name, PROFILES.names, n=1, cutoff=0.8)
+    for name in row.keys() - _KNOWN:
+        near = difflib.get_close_matches(name, _KNOWN, n=1, cutoff=0.8)
         if near:  # a misspelt option that went unnoticed would change the profile's meaning
             raise _FaultError(ProfileReason.UNKNOWN_FIELD, f"field {name!r} is unknown; did you mean {near[0]!r}?")
         ignored[name] += 1

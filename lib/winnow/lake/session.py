@@ -44,18 +44,19 @@ def open_session(*, master: str | None = None, app: str = "winnow") -> SparkSess
     if not submitted:
         _require_delta_jars()
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        os.environ.setdefault("PYSPARK_SUBMIT_ARGS", f"--conf spark.log.level=ERROR {_memory()} pyspark-shell")
+        os.environ.setdefault("PYSPARK_SUBMIT_ARGS", _submit_arguments())
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
     logging.getLogger("py4j").setLevel(logging.WARNING)
     return session
 
 
-def _memory() -> str:
-    return f"--driver-memory {os.environ.get('WINNOW_DRIVER_MEMORY', '3g')}"
+def _submit_arguments() -> str:
+    memory = os.environ.get("WINNOW_DRIVER_MEMORY", "3g")
+    logging_options = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
+    return f"--driver-memory {memory} --driver-java-options {logging_options} pyspark-shell"
 
 
 def _require_delta_jars() -> None:

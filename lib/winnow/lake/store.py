@@ -21,7 +21,7 @@ from winnow.errors import DataError
 from winnow.lake.contracts import Contract, Shape, load_contract, require
 from winnow.lake.faults import point
 from winnow.lake.locks import table_lock
-from winnow.lake.parts import Part, drop_part, filesystem, part_table, rewrite_part
+from winnow.lake.parts import Part, arrow_schema, drop_part, filesystem, part_table, rewrite_part
 
 _DELTA_TYPES = {"int": "integer"}
 
@@ -110,10 +110,7 @@ def adopt(lake: str, table: str, parts: list[Part], partition: Mapping[str, Any]
     """
     contract = load_contract(table)
     with table_lock(lake, table):
-        current = open_table(lake, table)
-        if current is None:
-            raise DataError("table_missing", f"there is no table {table} in the lake {lake}", hint="create it first")
-        _require_stored(contract, current)
+        current = require_table(lake, table)
         _require_constraints(lake, contract, parts)
         chosen: list[Part] = []
         for part, fresh in _fresh(lake, contract, parts, current):
@@ -128,6 +125,48 @@ def adopt(lake: str, table: str, parts: list[Part], partition: Mapping[str, Any]
         _commit(current, contract, chosen, partition, run)
     point(f"{table} written")
     return sum(part.rows for part in chosen)
+
+
+def upsert(lake: str, table: str, rows: pa.Table, *, gone: pa.Table | None = None, run: Mapping[str, Any]) -> None:
+    """Insert or update `rows` by the contract's key and remove `gone`, in one commit. The caller holds the lock."""
+    contract = load_contract(table)
+    current = require_table(lake, table)
+    schema = arrow_schema(contract, partitions=True)
+    gone = schema.empty_table() if gone is None else gone
+    marks = pa.array(np.repeat([False, True], [rows.num_rows, gone.num_rows]))
+    source = pa.concat_tables([rows.select(schema.names).cast(schema), gone.select(schema.names).cast(schema)])
+    same_key = " and ".join(f'old."{name}" = new."{name}"' for name in contract.key)
+    merge = current.merge(
+        source.append_column("_gone", marks),
+        predicate=same_key,
+        source_alias="new",
+        target_alias="old",
+        commit_properties=_commit_properties(run),
+    )
+    values = {f'"{name}"': f'new."{name}"' for name in schema.names}
+    (
+        merge.when_matched_delete("new._gone")
+        .when_matched_update(values, "not new._gone")
+        .when_not_matched_insert(values, "not new._gone")
+        .execute()
+    )
+
+
+def require_table(lake: str, table: str) -> deltalake.DeltaTable:
+    """The table, checked against its contract."""
+    current = open_table(lake, table)
+    if current is None:
+        raise DataError(
+            "table_missing",
+            f"there is no table {table} in the lake {lake}",
+            hint="is --lake right? `winnow status` shows what is there",
+        )
+    _require_stored(load_contract(table), current)
+    return current
+
+
+def _commit_properties(run: Mapping[str, Any]) -> CommitProperties:
+    return CommitProperties(custom_metadata={"userMetadata": json.dumps(dict(run), sort_keys=True)})
 
 
 def _fresh(
@@ -189,5 +228,5 @@ def _commit(
         "append",
         table.schema(),
         partition_by=list(contract.partition_by) or None,
-        commit_properties=CommitProperties(custom_metadata={"userMetadata": json.dumps(dict(run), sort_keys=True)}),
+        commit_properties=_commit_properties(run),
     )

@@ -4,25 +4,61 @@ Reads: a CSV or JSONL file, profiles.
 Writes: profiles (new versions, changed attributes, retirements), rejected_profiles (this file's rejections).
 
 Ingesting the same file again changes nothing. A changed meaning (xpath, namespaces, ordered) is a new version;
-a changed subscriber, destination or validity updates the active version.
+a changed subscriber, destination or validity updates the active version. A million profiles are a small table: DuckDB
+compares them and delta-rs merges what changed, in seconds and without a JVM.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark.sql import Column, DataFrame, SparkSession, Window
-from pyspark.sql import functions as F  # noqa: N812
+import duckdb
+import pyarrow as pa
 
-from winnow.ingest.profiles import read_profiles
-from winnow.lake.contracts import load_contract
-from winnow.lake.store import ensure_tables
-from winnow.lake.tables import Lake
-from winnow.pipeline.progress import Progress
+from winnow.ingest.profiles import ProfileFile, read_profiles
+from winnow.lake.locks import table_lock
+from winnow.lake.store import ensure_tables, require_table, upsert
 from winnow.pipeline.report import RunReport
 
-MEANING = ("xpath", "namespaces", "ordered")
-ATTRIBUTES = ("subscriber", "destination", "valid_from", "valid_to")
 OUTCOMES = ("new", "changed", "updated", "revived", "retired")
+
+# One row per profile that must change: the file's values, the newest stored version `old`, and the outcome. A row that
+# is in the file but was rejected is not missing: its stored version stays active.
+_STEPS = """
+CREATE TEMP TABLE steps AS
+WITH newest AS (
+    SELECT * FROM stored QUALIFY row_number() OVER (PARTITION BY profile_id ORDER BY profile_version DESC) = 1
+)
+SELECT
+    coalesce(given.profile_id, newest.profile_id) AS id, given, newest AS old,
+    CASE
+        WHEN given.profile_id IS NULL THEN
+            CASE WHEN newest.state = 'active' AND $retire_missing
+                  AND newest.profile_id NOT IN (SELECT profile_id FROM rejected WHERE profile_id IS NOT NULL)
+                 THEN 'retired' END
+        WHEN newest.profile_id IS NULL THEN 'new'
+        WHEN (given.xpath, given.ordered, given.namespaces) IS DISTINCT FROM
+             (newest.xpath, newest.ordered, newest.namespaces) THEN 'changed'
+        WHEN newest.state <> 'active' THEN 'revived'
+        WHEN (given.subscriber, given.destination, given.valid_from, given.valid_to) IS DISTINCT FROM
+             (newest.subscriber, newest.destination, newest.valid_from, newest.valid_to) THEN 'updated'
+    END AS outcome
+FROM given FULL OUTER JOIN newest USING (profile_id)
+WHERE outcome IS NOT NULL
+"""
+
+# What to upsert by (profile_id, profile_version): the version that is active now, and the one it supersedes.
+_CHANGES = """
+SELECT id AS profile_id,
+       (coalesce(old.profile_version, 0) + (outcome IN ('new', 'changed'))::INTEGER)::INTEGER AS profile_version,
+       given.xpath, given.namespaces, given.ordered, given.subscriber, given.destination,
+       given.valid_from, given.valid_to, 'active' AS state
+FROM steps WHERE outcome <> 'retired'
+UNION ALL
+SELECT id, old.profile_version, old.xpath, old.namespaces, old.ordered, old.subscriber, old.destination,
+       old.valid_from, old.valid_to, CASE outcome WHEN 'retired' THEN 'retired' ELSE 'superseded' END
+FROM steps WHERE outcome IN ('changed', 'retired')
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,81 +68,56 @@ class Config:
     retire_missing: bool = False
 
 
-def run(spark: SparkSession, config: Config) -> RunReport:
+def run(config: Config) -> RunReport:
     report = RunReport("ingest_profiles")
     with report.stage("read"):
         file = read_profiles(config.file)
-    lake = Lake(spark, config.lake)
     commit = {"job": "ingest_profiles", "file": config.file}
-    with report.stage("write"), Progress(spark, "writing profiles"):
+    with report.stage("write"):
         ensure_tables(config.lake, ("profiles", "rejected_profiles"))
-        rejected = spark.createDataFrame(file.rejected)
-        with lake.lock("profiles"):
-            incoming = spark.createDataFrame(file.profiles)
-            steps = to_steps(incoming, rejected, lake.read("profiles"), retire_missing=config.retire_missing).cache()
-            outcomes = {row["outcome"]: row["count"] for row in steps.groupBy("outcome").count().collect()}
-            if outcomes:
-                lake.upsert("profiles", to_profiles(steps), run=commit)
-            steps.unpersist()
-        with lake.lock("rejected_profiles"):
-            of_this_file = F.col("source") == F.lit(str(Path(config.file).absolute()))
-            before = lake.read("rejected_profiles").where(of_this_file)
-            if not (before.exceptAll(rejected).isEmpty() and rejected.exceptAll(before).isEmpty()):
-                lake.upsert("rejected_profiles", rejected, run=commit, delete_missing=of_this_file)
-    read = file.profiles.num_rows + file.rejected.num_rows
-    changes = {name: outcomes.get(name, 0) for name in OUTCOMES}
-    unchanged = file.profiles.num_rows - sum(count for name, count in changes.items() if name != "retired")
-    report.counts = {"read": read, **changes, "unchanged": unchanged, "rejected": file.rejected.num_rows}
-    for reason in sorted(set(file.rejected.column("reason").to_pylist())):
-        report.counts[f"rejected: {reason}"] = file.rejected.column("reason").to_pylist().count(reason)
-    report.counts |= {f"ignored field: {name}": rows for name, rows in sorted(file.ignored_fields.items())}
+        with table_lock(config.lake, "profiles"):
+            stored = require_table(config.lake, "profiles").to_pyarrow_table()
+            outcomes, changes = to_changes(file, stored, retire_missing=config.retire_missing)
+            if changes.num_rows:
+                upsert(config.lake, "profiles", changes, run=commit)
+        with table_lock(config.lake, "rejected_profiles"):
+            before = require_table(config.lake, "rejected_profiles").to_pyarrow_table()
+            new, gone = to_rejections(file.rejected, before, source=str(Path(config.file).absolute()))
+            if new.num_rows or gone.num_rows:
+                upsert(config.lake, "rejected_profiles", new, gone=gone, run=commit)
+    rejected = Counter(file.rejected.column("reason").to_pylist())
+    unchanged = file.profiles.num_rows - sum(outcomes[name] for name in OUTCOMES if name != "retired")
+    report.counts = {
+        "read": file.profiles.num_rows + file.rejected.num_rows,
+        **{name: outcomes[name] for name in OUTCOMES},
+        "unchanged": unchanged,
+        "rejected": rejected.total(),
+        **{f"rejected: {reason}": rejected[reason] for reason in sorted(rejected)},
+        **{f"ignored field: {name}": rows for name, rows in sorted(file.ignored_fields.items())},
+    }
     return report
 
 
-def to_steps(incoming: DataFrame, rejected: DataFrame, profiles: DataFrame, *, retire_missing: bool) -> DataFrame:
-    """One row per profile that must change: the file's values, the newest stored version `old`, and the outcome."""
-    newest = F.row_number().over(Window.partitionBy("profile_id").orderBy(F.desc("profile_version")))
-    stored = profiles.withColumn("nth", newest).where("nth = 1").drop("nth")
-    old = stored.select("profile_id", F.struct(*(c for c in stored.columns if c != "profile_id")).alias("old"))
-    # A row that is in the file but was rejected is not missing: its stored version stays active.
-    present = rejected.where("profile_id is not null").select("profile_id", F.lit(True).alias("present")).distinct()
-    joined = incoming.withColumn("given", F.lit(True)).join(old, on="profile_id", how="full_outer")
-    joined = joined.join(present, on="profile_id", how="left")
-    same_meaning = (
-        F.col("xpath").eqNullSafe(F.col("old.xpath"))
-        & F.col("ordered").eqNullSafe(F.col("old.ordered"))
-        & _entries("namespaces").eqNullSafe(_entries("old.namespaces"))
-    )
-    same_attributes = F.lit(True)
-    for name in ATTRIBUTES:
-        same_attributes &= F.col(name).eqNullSafe(F.col(f"old.{name}"))
-    missing = F.col("given").isNull() & F.col("present").isNull() & (F.col("old.state") == "active")
-    outcome = (
-        F.when(F.col("given").isNull(), F.when(missing & F.lit(retire_missing), "retired"))
-        .when(F.col("old").isNull(), "new")
-        .when(~same_meaning, "changed")
-        .when(F.col("old.state") != "active", "revived")
-        .when(~same_attributes, "updated")
-    )
-    return joined.withColumn("outcome", outcome).where("outcome is not null")
+def to_changes(file: ProfileFile, stored: pa.Table, *, retire_missing: bool) -> tuple[Counter[str], pa.Table]:
+    """How many profiles have which outcome, and the rows to upsert."""
+    database = _database(given=file.profiles, stored=stored, rejected=file.rejected)
+    database.execute(_STEPS, {"retire_missing": retire_missing})
+    counts = database.execute("SELECT outcome, count(*) FROM steps GROUP BY outcome").fetchall()
+    return Counter(dict(counts)), database.execute(_CHANGES).to_arrow_table()
 
 
-def to_profiles(steps: DataFrame) -> DataFrame:
-    """The rows to upsert by (profile_id, profile_version)."""
-    version = F.coalesce(F.col("old.profile_version"), F.lit(0)) + F.col("outcome").isin("new", "changed").cast("int")
-    current = (
-        steps.where("outcome <> 'retired'").withColumn("profile_version", version).withColumn("state", F.lit("active"))
+def to_rejections(rejected: pa.Table, stored: pa.Table, *, source: str) -> tuple[pa.Table, pa.Table]:
+    """(rows to upsert, rows to remove), so that the table holds exactly the rejections of this file's last ingest."""
+    database = _database(rejected=rejected, stored=stored)
+    new = database.execute("SELECT * FROM rejected EXCEPT SELECT * FROM stored").to_arrow_table()
+    gone = database.execute(
+        "SELECT * FROM stored WHERE source = ? AND row_number NOT IN (SELECT row_number FROM rejected)", [source]
     )
-    ended = steps.where("outcome in ('changed', 'retired')").select(
-        "profile_id",
-        "old.*",
-        F.when(F.col("outcome") == "retired", "retired").otherwise("superseded").alias("ended"),
-    )
-    ended = ended.withColumn("state", F.col("ended"))
-    names = load_contract("profiles").names
-    return current.select(*names).unionByName(ended.select(*names))
+    return new, gone.to_arrow_table()
 
 
-def _entries(name: str) -> Column:
-    """Maps have no equality in Spark; their sorted entries do."""
-    return F.array_sort(F.map_entries(F.col(name)))
+def _database(**tables: pa.Table) -> duckdb.DuckDBPyConnection:
+    database = duckdb.connect()
+    for name, table in tables.items():
+        database.register(name, table)
+    return database
