@@ -7,7 +7,11 @@ from winnow.encoding import PathTable, Vocabulary
 from winnow.engines.base import Engine, Funnel, Matches
 from winnow.errors import UsageError
 
-ENGINES = {"boxpath": "winnow.engines.boxpath:BoxPath"}
+ENGINES = {
+    "boxpath": "winnow.engines.boxpath:BoxPath",
+    "boxfilter": "winnow.engines.boxfilter:BoxFilter",
+    "b-boxfilter": "winnow.engines.boxfilter:BatchBoxFilter",
+}
 DEFAULT_ENGINE = "boxpath"
 
 __all__ = ["DEFAULT_ENGINE", "ENGINES", "Engine", "Funnel", "Matches", "create"]
