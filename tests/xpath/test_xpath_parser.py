@@ -186,7 +186,7 @@ def test_deep_nesting_is_no_danger(piece: str, times: int) -> None:
         ("a" + "[b]" * (DEFAULT_LIMITS.predicates + 1), "predicates_limit"),
         ("(" * 40 + "a" + ")" * 40, "nesting_limit"),
         ("1" + "+1" * 40, "nesting_limit"),
-        ("//a[//b[not(//c)]]", "cost_limit"),
+        ("//a[../b[not(../c)]]", "cost_limit"),
     ],
 )
 def test_limits(text: str, code: str) -> None:

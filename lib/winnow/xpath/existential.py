@@ -1,7 +1,8 @@
 """Rewrites an expression whose truth is all that matters, so that libxml2 need not collect nodes.
 
 `//a/following-sibling::b` selects nodes, finds duplicates one by one, and is cubic in the number of siblings. As a
-truth value it is the same as `//a[following-sibling::b]`, which stops at the first `b` it finds.
+truth value it is the same as `//a[following-sibling::b]`, which stops at the first `b` it finds. And a predicate that
+is the same for every node, as in `//a[//b]`, is asked once: `//b and //a`.
 """
 
 from winnow.xpath.ast import Call, Expr, Filter, Operation, Path, Step
@@ -10,12 +11,17 @@ from winnow.xpath.cost import SIDEWAYS
 from winnow.xpath.functions import Type, type_of
 from winnow.xpath.values import FLIPPED
 
+_CONSTANT_CALLS = frozenset({"true", "false"})
+_CONTEXT_CALLS = frozenset({"lang", "id"})  # they look at the context node though they have an argument
+
 
 def existential(expr: Expr) -> Expr:
     """An expression that converts to the same boolean."""
     match expr:
         case Path():
-            return _split(_inner_path(expr), None)
+            path, everywhere = _hoist(_inner_path(expr))
+            found = _split(path, None)
+            return Operation("and", (*everywhere, found), expr.at) if everywhere else found
         case Operation("or" | "and" | "|"):
             return Operation("and" if expr.op == "and" else "or", tuple(map(existential, expr.operands)), expr.at)
         case Call("not" | "boolean"):
@@ -24,6 +30,35 @@ def existential(expr: Expr) -> Expr:
             return _comparison(expr)
         case _:
             return _inner(expr)
+
+
+def _hoist(path: Path) -> tuple[Path, tuple[Expr, ...]]:
+    """The path without the predicates that do not depend on the node, and these: false ones leave nothing to select."""
+    steps: list[Step] = []
+    everywhere: list[Expr] = []
+    for step in path.steps:
+        free = [p for p in step.predicates if type_of(p) is not Type.NUMBER and _is_context_free(p)]
+        everywhere += free
+        rest = tuple(p for p in step.predicates if p not in free) if free else step.predicates
+        steps.append(step._replace(predicates=rest))
+    return (path._replace(steps=tuple(steps)), tuple(everywhere)) if everywhere else (path, ())
+
+
+def _is_context_free(expr: Expr) -> bool:
+    """It has the same value at every node: it starts from the document node, and asks for no position or own value."""
+    match expr:
+        case Path():
+            return expr.absolute or (expr.base is not None and _is_context_free(expr.base))
+        case Filter():
+            return _is_context_free(expr.base)
+        case Operation():
+            return all(map(_is_context_free, expr.operands))
+        case Call():
+            return expr.name in _CONSTANT_CALLS or (
+                bool(expr.args) and expr.name not in _CONTEXT_CALLS and all(map(_is_context_free, expr.args))
+            )
+        case _:
+            return True
 
 
 def _comparison(expr: Operation) -> Expr:
