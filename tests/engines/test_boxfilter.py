@@ -3,24 +3,28 @@
 That its matches are those of lxml is shown, for all engines alike, in test_matches.py.
 """
 
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lxml import etree
 
 from winnow import Matcher
 from winnow.encoding import Encoder, PathTable, Vocabulary
 from winnow.engines import boxfilter, create
 from winnow.engines.boxfilter import BatchBoxFilter, BoxFilter
+from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 from winnow.envelope import check_invariants
 from winnow.xpath import Axis, Kind, Node, Pattern, Rejected, compile_profile
 from winnow.xpath.reference import pattern_holds, read
 from xpath_strategies import NAMESPACES, document
 
 from .test_corpora import article_profile, articles, invoice_profiles, invoices
-from .test_matches import MAKERS, SEEDS, make
+from .test_matches import CASES, MAKERS, SEEDS, make
 from .truth import NIGHTLY, assert_same, pairs_of, taken, truth
 
 MODES = ("boxfilter", "b-boxfilter")
@@ -86,9 +90,9 @@ def meets(asked: str, given: str) -> bool:
 # -- the engines
 
 
-def patterns_of(r: Random) -> list[Pattern]:
+def patterns_of(r: Random, of_each_kind: int = 40) -> list[Pattern]:
     patterns: list[Pattern] = []
-    for _, xpath, namespaces, ordered in [row for kind in MAKERS for row in make(kind, 40, r)]:
+    for _, xpath, namespaces, ordered in [row for kind in MAKERS for row in make(kind, of_each_kind, r)]:
         try:
             patterns += compile_profile(xpath, namespaces, ordered=ordered).alternatives
         except Rejected:
@@ -108,12 +112,8 @@ def candidates(engine: BoxFilter | BatchBoxFilter, documents: list[bytes]) -> li
     return [(int(d), int(p)) for rows in engine.candidates(batch) for d, p in rows]
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("seed", SEEDS)
-def test_candidates_are_those_of_the_twin_and_hold_all_matches(mode: str, seed: int) -> None:
-    r = Random(seed)
-    patterns = patterns_of(r)
-    documents = [document(r).encode() for _ in range(8)]
+def check(mode: str, documents: list[bytes], patterns: list[Pattern]) -> None:
+    """Candidates are exactly those of the twin, and all that match are among them."""
     engine = build(mode)
     ids = engine.add(patterns).tolist()  # an ordered and an unordered line are one pattern
     found = candidates(engine, documents)
@@ -126,6 +126,20 @@ def test_candidates_are_those_of_the_twin_and_hold_all_matches(mode: str, seed: 
             expected = all(lies_in(sequence, whole) for sequence in sequences(pattern))
             assert ((d, p) in found) == expected, (pattern, content)
             assert expected or not pattern_holds(pattern, doc), (pattern, content)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_candidates_are_those_of_the_twin_and_hold_all_matches(mode: str, seed: int) -> None:
+    r = Random(seed)
+    check(mode, [document(r).encode() for _ in range(8)], patterns_of(r))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@CASES
+@given(r=st.randoms(use_true_random=False))
+def test_a_lost_candidate_would_be_small(mode: str, r: Random) -> None:
+    check(mode, [document(r, 3).encode()], patterns_of(r, 2))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -180,6 +194,13 @@ def test_both_modes_give_the_same(seed: int) -> None:
 )
 def test_sequences(xpath: str, ordered: bool, expected: set[str]) -> None:
     (pattern,) = compile_profile(xpath, ordered=ordered).alternatives
+    engine = build("boxfilter")
+    engine.add([pattern])
+    table = engine.index.sequences
+    runs = [table.pool[start:stop].tolist() for start, stop in pairwise(table.offsets)]
+    names = {ANY_ELEMENT: "*", ANY_ATTRIBUTE: "@*"}
+    words = engine.store.vocabulary
+    assert {" ".join(names.get(s) or words.label(abs(s)) for s in run) for run in runs} == expected
     assert {" ".join(sequence) for sequence in sequences(pattern)} == expected
 
 

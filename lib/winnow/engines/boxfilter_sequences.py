@@ -39,20 +39,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from winnow.encoding.jit import kernel
-from winnow.engines.twigs import (
-    ATTRIBUTE,
-    BODY,
-    ELEMENT,
-    FLAGS,
-    KIND,
-    ORDERED,
-    SYMBOL,
-    TESTS,
-    TEXT,
-    Ints,
-    Longs,
-    Twigs,
-)
+from winnow.engines.twigs import ATTRIBUTE, BODY, ELEMENT, FLAGS, KIND, ORDERED, SYMBOL, TESTS, TEXT, Ints, Longs, Twigs
 
 
 class Pieces(NamedTuple):
