@@ -62,8 +62,9 @@ class SequenceIndex:
     def follow(self, live: npt.NDArray[np.bool_], documents: SequenceSet) -> None:
         """Bring the tree and the postings in line with the live patterns, before they meet these documents.
 
-        The first documents give the order of symbols. Evidence, 200 invoices and their 6,026 profiles: 1.45 times fewer
-        pairs of sequences are compared than in the order of arrival, 1.3 times fewer than in that of the profiles.
+        The first batch gives the order of symbols. Evidence, 200 invoices and their 6,026 profiles: 1.45 times fewer
+        pairs of sequences are compared than in the order of arrival if the first batch is all of them, 1.1 times fewer
+        if it is two of them; in an order made from the profiles instead, 1.1 times fewer.
         """
         if np.array_equal(live, self._live):
             return
