@@ -17,6 +17,7 @@ from winnow.errors import WinnowError
 # name -> (module, what it does). A module has add_arguments(parser) and run(args) -> exit code.
 COMMANDS = {
     "ingest": ("winnow.cli.ingest", "bring documents or profiles into the lake"),
+    "run": ("winnow.cli.run", "match the documents of a date and publish the answers"),
     "status": ("winnow.cli.status", "tables of the lake: version, rows, files, size"),
     "match": ("winnow.cli.match", "match documents against profiles, in one process"),
     "explain": ("winnow.cli.explain", "why a document satisfies a profile, or where it fails"),

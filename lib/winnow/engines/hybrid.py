@@ -21,6 +21,10 @@ class HybridProfile:
         self._decide: Evaluator | None = None
         self._first: etree.XPath | None = None
 
+    def __reduce__(self) -> "tuple[type[HybridProfile], tuple[Compiled]]":
+        """What libxml2 compiled stays in its process; another one compiles anew."""
+        return HybridProfile, (self._compiled,)
+
     def holds(self, root: etree._Element) -> bool:
         if self._decide is None:
             text, namespaces = self._compiled.text, self._compiled.namespaces

@@ -20,6 +20,14 @@ class Rows(NamedTuple):
 
 
 class Storage:
+    def __getstate__(self) -> dict[str, object]:
+        """A tree travels between processes; each has its own lock."""
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
+
     def __init__(self, rows: int, positions: int, *, valued: bool) -> None:
         """A sixteenth of spare room; it costs address space only, until it is written."""
         self._boxes = empty_boxes(rows + rows // 16 + 64, positions + positions // 16 + 512, valued=valued)

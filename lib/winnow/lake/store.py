@@ -127,6 +127,27 @@ def adopt(lake: str, table: str, parts: list[Part], partition: Mapping[str, Any]
     return sum(part.rows for part in chosen)
 
 
+def replace_partition(
+    lake: str, table: str, parts: list[Part], partition: Mapping[str, Any], run: Mapping[str, Any]
+) -> int:
+    """Make the parts the whole content of the partition in one commit; no parts empty it. Returns the new version."""
+    contract = load_contract(table)
+    with table_lock(lake, table):
+        current = require_table(lake, table)
+        _require_constraints(lake, contract, parts)
+        _commit(current, contract, parts, partition, run, replace=True)
+        version = int(require_table(lake, table).version())
+    point(f"{table} written")
+    return version
+
+
+def partition_files(lake: str, table: str, partition: Mapping[str, Any], *, version: int) -> list[str]:
+    """The data files of one partition at a version."""
+    at = deltalake.DeltaTable(location(lake, table), version=version)
+    wanted = [(name, "=", str(value)) for name, value in partition.items()]
+    return sorted(at.file_uris(file_pruning_predicate=wanted))
+
+
 def upsert(lake: str, table: str, rows: pa.Table, *, gone: pa.Table | None = None, run: Mapping[str, Any]) -> None:
     """Insert or update `rows` by the contract's key and remove `gone`, in one commit. The caller holds the lock."""
     contract = load_contract(table)
@@ -219,14 +240,17 @@ def _commit(
     parts: list[Part],
     partition: Mapping[str, Any],
     run: Mapping[str, Any],
+    *,
+    replace: bool = False,
 ) -> None:
     values = {name: str(partition[name]) for name in contract.partition_by}
     now = int(time.time() * 1000)  # Delta wants each file's age; VACUUM reads it, no row does
     actions = [AddAction(p.path, p.size, values, now, True, json.dumps({"numRecords": p.rows})) for p in parts]
     table.create_write_transaction(
         actions,
-        "append",
+        "overwrite" if replace else "append",
         table.schema(),
         partition_by=list(contract.partition_by) or None,
+        partition_filters=[(name, "=", value) for name, value in values.items()] if replace else None,
         commit_properties=_commit_properties(run),
     )
