@@ -14,11 +14,12 @@ help: ## list the verbs
 setup: ## both environments from their locks, and the Delta jars (done by the other verbs too)
 	@infra/setup.sh
 
-run: setup ## make the sample, ingest it into $(LAKE), show the tables
+run: setup ## make the sample, ingest it into $(LAKE), match it, show the tables
 	@.venv/bin/winnow generate sample .winnow/sample
 	@.venv/bin/winnow ingest documents .winnow/sample/documents --date $(DATE) --lake $(LAKE)
 	@.venv/bin/winnow ingest documents .winnow/sample/trades.xml.gz --record-tag trade --date $(DATE) --lake $(LAKE)
 	@.venv/bin/winnow ingest profiles .winnow/sample/profiles.jsonl --lake $(LAKE)
+	@.venv/bin/winnow run --date $(DATE) --lake $(LAKE)
 	@.venv/bin/winnow status --lake $(LAKE)
 
 test: setup check ## lint, types and all tests, quick setting
@@ -37,7 +38,9 @@ format: setup ## format the code
 	@.venv/bin/ruff check --fix $(PATHS)
 	@.venv/bin/ruff format $(PATHS)
 
-bench: setup ## measure ingest as a ratio to lxml parsing
+bench: setup ## measure everything, as ratios to lxml in the same run
+	@.venv/bin/winnow bench profiles
+	@.venv/bin/winnow bench match
 	@.venv/bin/winnow bench ingest
 
 lock: setup ## resolve the environments anew into infra/requirements/*.txt
