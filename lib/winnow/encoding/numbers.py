@@ -11,6 +11,7 @@ Bytes = npt.NDArray[np.uint8]
 
 _DASH, _DOT, _PLUS, _ZERO, _LOWER_E = 0x2D, 0x2E, 0x2B, 0x30, 0x65
 _MAX_FRACTION = 20  # digits that count after the fraction's leading zeros
+_EXACT_DIGITS = 22
 _MAX_EXPONENT = 1_000_000  # further digits of an exponent are read and ignored
 
 
@@ -24,6 +25,17 @@ def _skip_blanks(values: Bytes, i: int, end: int) -> int:
 @inlined
 def _is_digit(values: Bytes, i: int, end: int) -> bool:
     return i < end and values[i] >= _ZERO and values[i] <= _ZERO + 9
+
+
+@inlined
+def _power_of_ten(digits: int) -> float:
+    """Up to 10**22 every product is exact, so that multiplying gives what `pow` gives, in a tenth of the time."""
+    if digits > _EXACT_DIGITS:
+        return math.pow(10.0, float(digits))
+    power = 1.0
+    for _ in range(digits):
+        power *= 10.0
+    return power
 
 
 @kernel
@@ -55,7 +67,7 @@ def parse_number(values: Bytes, start: int, end: int) -> float:
             fraction = fraction * 10.0 + (values[i] - _ZERO)
             digits += 1
             i += 1
-        result += fraction / math.pow(10.0, float(digits))
+        result += fraction / _power_of_ten(digits)
         while _is_digit(values, i, end):
             i += 1
     exponent = 0
@@ -74,4 +86,4 @@ def parse_number(values: Bytes, start: int, end: int) -> float:
         return math.nan
     if negative:
         result = -result
-    return result * math.pow(10.0, float(exponent))
+    return result if exponent == 0 else result * math.pow(10.0, float(exponent))

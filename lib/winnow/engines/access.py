@@ -29,13 +29,19 @@ class Branches(NamedTuple):
     test: Ints
 
 
-class Accesses(NamedTuple):
-    """Sorted by line: pattern `entry >> 1` waits for the line (`test` LEAF) or for the test at its end.
+class Rows(NamedTuple):
+    offsets: Longs
+    items: Ints
 
-    The lowest bit of the entry says that then the pattern holds; else it is a candidate.
+
+class Accesses(NamedTuple):
+    """Per line: the patterns that wait for it, and those, `entry >> 1`, that wait for a test at its end.
+
+    The lowest bit of an entry says that then the pattern holds; else it is a candidate.
     """
 
-    offsets: Longs  # per line
+    waiting: Rows
+    offsets: Longs
     test: Ints
     entry: Ints
 
@@ -43,13 +49,22 @@ class Accesses(NamedTuple):
 def choose(branches: Branches, ops: Bytes, exact: Ints, weights: Floats) -> Accesses:
     """`weights` says of each line how often documents have it; `exact` of each pattern that its one test decides it."""
     rows = _rarest(branches, _PASSING[ops], exact, weights)
-    line = branches.line[rows]
-    order = np.argsort(line, kind="stable")
-    rows = rows[order]
-    offsets = np.zeros(weights.size + 1, np.int64)
-    np.cumsum(np.bincount(line, minlength=weights.size), out=offsets[1:])
-    owner = branches.owner[rows]
-    return Accesses(offsets, branches.test[rows], 2 * owner + exact[owner])
+    rows = rows[np.argsort(branches.line[rows], kind="stable")]
+    is_bare = branches.test[rows] == LEAF
+    bare, tested = rows[is_bare], rows[~is_bare]
+    owner = branches.owner[tested]
+    return Accesses(
+        Rows(_offsets(branches.line[bare], weights.size), branches.owner[bare]),
+        _offsets(branches.line[tested], weights.size),
+        branches.test[tested],
+        2 * owner + exact[owner],
+    )
+
+
+def _offsets(line: Ints, lines: int) -> Longs:
+    offsets = np.zeros(lines + 1, np.int64)
+    np.cumsum(np.bincount(line, minlength=lines), out=offsets[1:])
+    return offsets
 
 
 @kernel

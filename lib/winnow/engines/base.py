@@ -40,8 +40,9 @@ class Funnel(NamedTuple):
 class Matches(NamedTuple):
     """Pairs, ascending by document, each once. `witnesses` are node indexes of the batch.
 
-    The witness is the node of the last pattern node that all branches of the pattern go through: for a path its end,
-    for `//a[b][c]` the `a`. For text it is the element around it; for a pattern without such a node, the root element.
+    The witness is the first node, in document order, for the last pattern node that has nothing but a line above it:
+    for a path its end, for `//a[b][c]` the `a`. In place of text it is an element around it; where the pattern forks at
+    the document node, the root element.
     """
 
     documents: Ints

@@ -1,24 +1,25 @@
 """The default engine: distinct paths ⋈ distinct branches, remembered; per document a look-up for each node.
 
 A bare line is decided by the paths alone; a line with one test at its end by the value families; everything else is a
-candidate when its access branch turns up and all of its lines are there, and is then verified.
+candidate when its access branch turns up, and is then verified. That its other lines are there is not asked first: they
+are more frequent than the access branch by choice, so the question would seldom help, and marking all lines costs.
 """
 
 import numpy as np
 
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
-from winnow.engines.access import Accesses, Branches, choose
+from winnow.engines.access import Accesses, Branches, Rows, choose
 from winnow.engines.base import Engine, Funnel, Matches
 from winnow.engines.column import Column
 from winnow.engines.intern import select_runs
-from winnow.engines.lines import LEAF, lines_of
+from winnow.engines.lines import lines_of
 from winnow.engines.lookup import Lookup, build_lookup
 from winnow.engines.postings import HASHED, LOWER, TRIED, UPPER, Postings
 from winnow.engines.structure import LineIndex
 from winnow.engines.symbols import PathSymbols
 from winnow.engines.twigs import Floats, Ints
 from winnow.engines.verify import Verifier
-from winnow.engines.walk import Plan, Rows, Stamps, merge, walk_batch
+from winnow.engines.walk import Plan, Stamps, merge, walk_batch
 
 _LAST_STAMP = 2**31 - 2**24  # more documents than a batch has
 _SETTLED = 1 << 14  # documents after which the choice of access branches is not revised any more
@@ -33,8 +34,6 @@ class BoxPath(Engine):
         self._pure_pattern = Column(np.int32)
         self._owner, self._line, self._test = (Column(np.int32) for _ in range(3))  # see `Branches`
         self._exact = Column(np.int32)
-        self._required, self._required_offsets = Column(np.int32), Column(np.int64)
-        self._required_offsets.resize(1, 0)
         self._always = Column(np.int32)  # patterns without any line
         self._accesses: Accesses | None = None
         self._lookup: Lookup | None = None
@@ -49,15 +48,10 @@ class BoxPath(Engine):
         pure, others = np.flatnonzero(is_pure), np.flatnonzero(~is_pure)
         self._pure.add(*select_runs(lines.steps, lines.ends, pure))
         self._pure_pattern.extend(lines.owner[pure])  # each is a line of its own, because patterns are distinct
-        owner, test = lines.owner[others], lines.test[others]
-        line = self._branches.add(*select_runs(lines.steps, lines.ends, others))
-        self._owner.extend(owner)
-        self._line.extend(line)
-        self._test.extend(test)
+        self._owner.extend(lines.owner[others])
+        self._line.extend(self._branches.add(*select_runs(lines.steps, lines.ends, others)))
+        self._test.extend(lines.test[others])
         self._exact.extend(lines.exact)
-        leaves = np.bincount(owner[test == LEAF] - new.start, minlength=len(new))
-        self._required_offsets.extend(len(self._required) + np.cumsum(leaves))
-        self._required.extend(line[test == LEAF])
         self._always.extend(np.setdiff1d(np.arange(new.start, new.stop), lines.owner))
         self._accesses = None
 
@@ -103,7 +97,7 @@ class BoxPath(Engine):
         branches = Branches(self._owner.view, self._line.view, self._test.view)
         tests = self.store.twigs.tests
         self._accesses = choose(branches, tests.op, self._exact.view, self._weights(batch))
-        self._lookup = build_lookup(tests, np.unique(self._accesses.test[self._accesses.test != LEAF]))
+        self._lookup = build_lookup(tests, np.unique(self._accesses.test))
         self._postings = Postings()
         self._planned = self._documents
 
@@ -122,14 +116,11 @@ class BoxPath(Engine):
         tests = self.store.twigs.tests
         if self._postings.places < self._branches.places:
             self._postings.extend(self._branches.offsets, self._branches.pairs, self._accesses, tests)
-        waiting = self._accesses.test == LEAF
-        counts = np.concatenate([[0], np.cumsum(waiting)])
         return Plan(
             pure=Rows(self._pure.offsets, self._pure.pairs),
             pure_pattern=self._pure_pattern.view,
-            lines=Rows(self._branches.offsets, self._branches.pairs),
-            waiting=Rows(counts[self._accesses.offsets], self._accesses.entry[waiting]),
-            required=Rows(self._required_offsets.view, self._required.view),
+            lines=self._postings.lines,
+            waiting=self._accesses.waiting,
             needs=self._postings.needs,
             hashed=self._postings.family(HASHED),
             tried=self._postings.family(TRIED),

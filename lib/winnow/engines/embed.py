@@ -1,9 +1,10 @@
 """The verification kernel: does a pattern hold in a document? Exact for every pattern, whatever proposed the pair.
 
-For each twig the kernel finds the list of all document nodes that satisfy it, children first. A list is made from the
-lists of the children, by going up from their nodes: to the parent for a child step, to all ancestors for a descendant
-step. A node is in the list when it was reached from every child's list. No embedding is enumerated, so the cost is
-bounded by (twigs of the pattern) × (nodes of the document) × depth, for hostile patterns and documents, too.
+For each twig the kernel finds the list of all document nodes that satisfy it but for its own tests, children first. A
+list is made from the lists of the children, by going up from their nodes: to the parent for a child step, to all
+ancestors for a descendant step. A node is in the list when it was reached from every child's list. Tests are applied by
+who uses a list, when nothing else is left to ask. No embedding is enumerated, so the cost is bounded by (twigs of the
+pattern) × (nodes of the document) × depth, for hostile patterns and documents, too.
 
 Twigs are shared by patterns, so lists are kept until the next document: a subtree is looked at once per document.
 """
@@ -13,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from winnow.encoding import EncodedBatch
-from winnow.encoding.jit import inlined, kernel
+from winnow.encoding.jit import kernel
 from winnow.encoding.simd import raw
 from winnow.engines.order import number_nodes
 from winnow.engines.twigs import (
@@ -29,15 +30,13 @@ from winnow.engines.twigs import (
     SYMBOL,
     TESTS,
     TEXT,
-    Bytes,
     Ints,
     Longs,
     Tests,
     Twigs,
     label_fits,
 )
-from winnow.engines.values import holds
-
+from winnow.engines.view import Store, View, is_below, is_on_line, passes, spot_of
 
 BEGIN, END, LIST = 1, 2, 4
 NODE, HEAD = 1, 2
@@ -58,79 +57,6 @@ class Memory(NamedTuple):
     counter: Longs  # [the last stamp given]
 
 
-class View(NamedTuple):
-    """The batch as pointers: a call that hands on arrays would count references."""
-
-    parent: Ints
-    end: Ints
-    value_start: Ints
-    value_end: Ints
-    values: Bytes
-    text_parent: Ints
-    text_start: Ints
-    text_end: Ints
-
-
-@inlined
-def _spot(view: View, item: int, is_text: bool) -> int:
-    """The element that a child step leads back to: the parent; the element around a text node."""
-    return int(view.text_parent[item]) if is_text else int(view.parent[item])
-
-
-@inlined
-def _passes(view: View, tests: Tests, pool: Ints, twig: int, item: int) -> bool:
-    """The tests of the twig at pool position `twig` on a node or a text node."""
-    count = pool[twig + TESTS]
-    if count == 0:
-        return True
-    if pool[twig + FLAGS] & KIND == TEXT:
-        start, end = view.text_start[item], view.text_end[item]
-    else:
-        start, end = view.value_start[item], view.value_end[item]
-    k = 0
-    while k < count and holds(tests, pool[twig + BODY + k], view.values, start, end):
-        k += 1
-    return bool(k == count)
-
-
-@inlined
-def _is_below(view: View, item: int, is_text: bool, top: int, axis: int) -> bool:
-    spot = _spot(view, item, is_text)
-    if axis == 0 or top < 0:
-        return spot == top or (axis == 1 and top < 0)
-    return bool(top <= spot < view.end[top])
-
-
-@inlined
-def _is_on_line(view: View, path: Ints, symbol_of: Ints, spine: Ints, steps: int, node: int) -> bool:
-    """The ancestors of `node`, which fits the last of `steps` steps, fit the others.
-
-    Upwards, each step as low as possible. When that fails, the last gap (`//`) is tried one ancestor higher; gaps
-    below it need not be, since a lower place for the steps between leaves more room above.
-    """
-    step = steps - 1
-    above = view.parent[node]
-    gap, gap_above = -1, -1
-    if spine[step] & 1:
-        gap, gap_above = step, above
-    while True:
-        if step == 0:
-            if spine[0] & 1 or above < 0:
-                return True
-        elif above >= 0 and label_fits(spine[step - 1] >> 1, symbol_of[path[above]]):
-            step -= 1
-            above = view.parent[above]
-            if spine[step] & 1:
-                gap, gap_above = step, above
-            continue
-        if gap_above < 0:
-            return False
-        gap_above = view.parent[gap_above]
-        step, above = gap, gap_above
-        if above < 0:
-            return False
-
-
 @kernel
 def verify_pairs(batch: EncodedBatch, question: Question, memory: Memory, witnesses: Ints) -> None:
     """For each pair: write its witness, or -1 when it does not hold.
@@ -146,7 +72,9 @@ def verify_pairs(batch: EncodedBatch, question: Question, memory: Memory, witnes
         raw(twigs.tests.end),
         raw(twigs.tests.text),
     )
+    store = Store(pool, offsets, tests)
     lists, heads = raw(memory.lists), raw(memory.heads)
+    roots = raw(twigs.roots)
     path, symbol_of = raw(batch.path), raw(symbols)
     longest = 0
     for k in range(pairs.shape[0]):
@@ -168,6 +96,8 @@ def verify_pairs(batch: EncodedBatch, question: Question, memory: Memory, witnes
     used = 0
     first, last, text_first, text_last = 0, 0, 0, 0
     view = View(
+        path,
+        symbol_of,
         raw(batch.parent),
         raw(batch.end),
         raw(batch.value_start),
@@ -191,7 +121,7 @@ def verify_pairs(batch: EncodedBatch, question: Question, memory: Memory, witnes
                 heads[head] = stamp
                 heads[head + NODE] = node
         # Down from the document as long as there is nothing but a line to check: paths tell that more cheaply.
-        root = twigs.roots[pairs[k, 1]]
+        root = roots[pairs[k, 1]]
         steps = 0
         while True:
             at = offsets[root]
@@ -233,7 +163,6 @@ def verify_pairs(batch: EncodedBatch, question: Question, memory: Memory, witnes
                 found = grown
             start = used
             wanted = pool[at + SYMBOL]
-            later = pool[at + FLAGS] & FIRST != 0  # the parent applies the tests
             if is_empty:
                 pass
             elif kind == DOCUMENT:
@@ -245,50 +174,48 @@ def verify_pairs(batch: EncodedBatch, question: Question, memory: Memory, witnes
                     is_text = pool[child_at + FLAGS] & KIND == TEXT
                     any_passes = False
                     for i in range(lists[LIST * child + BEGIN], lists[LIST * child + END]):
-                        if _is_below(view, found[i], is_text, -1, pool[c] & 1):
-                            if pool[child_at + FLAGS] & FIRST == 0:
-                                any_passes = True
-                            else:
-                                any_passes = _passes(view, tests, pool, child_at, found[i])
-                            break
+                        if is_below(view, found[i], is_text, -1, pool[c] & 1):
+                            any_passes = passes(view, store, child_at, found[i])
+                            if any_passes or pool[child_at + FLAGS] & FIRST:
+                                break
                     is_held = is_held and any_passes
                 if is_held:
                     found[used] = -1
                     used += 1
             elif kind == TEXT:
                 for text in range(text_first, text_last):
-                    if later or _passes(view, tests, pool, at, text):
-                        found[used] = text
-                        used += 1
+                    found[used] = text
+                    used += 1
             elif body == stop:
                 if wanted in (ANY_ELEMENT, ANY_ATTRIBUTE):
                     for node in range(first, last):
-                        if label_fits(wanted, symbol_of[path[node]]) and (
-                            later or _passes(view, tests, pool, at, node)
-                        ):
+                        if label_fits(wanted, symbol_of[path[node]]):
                             found[used] = node
                             used += 1
                 else:
                     head = HEAD * abs(wanted)
                     node = heads[head + NODE] if heads[head] == stamp else -1
                     while node >= 0:
-                        if later or _passes(view, tests, pool, at, node):
-                            found[used] = node
-                            used += 1
+                        found[used] = node
+                        used += 1
                         node = following[node - first]
             else:
-                # Marks count up: a node that was reached from the lists 0..i has `mark + i + 1`.
+                # Marks count up: a node that was reached from n lists has `mark + n`. Children with tests come last, so
+                # that values are looked at only below nodes that everything else has led to.
                 mark = next_mark
                 next_mark += stop - body + 1
-                for c in range(body, stop):
+                reached = mark
+                for position in range(2 * (stop - body)):
+                    c = body + position % (stop - body)
                     child = pool[c] >> 1
                     child_at = offsets[child]
+                    if (pool[child_at + TESTS] > 0) != (position >= stop - body):
+                        continue
                     is_text = pool[child_at + FLAGS] & KIND == TEXT
                     only_first = pool[child_at + FLAGS] & FIRST != 0
-                    reached = mark + (c - body)
                     for i in range(lists[LIST * child + BEGIN], lists[LIST * child + END]):
-                        spot = _spot(view, found[i], is_text)
-                        passes = not only_first or _passes(view, tests, pool, child_at, found[i])
+                        spot = spot_of(view, found[i], is_text)
+                        is_tried, is_passing = pool[child_at + TESTS] == 0, True
                         while spot >= 0:
                             here = spot - first
                             # Reached from this list before: then all its ancestors were, too.
@@ -298,17 +225,19 @@ def verify_pairs(batch: EncodedBatch, question: Question, memory: Memory, witnes
                                 seen[here] = reached + 1
                             elif marks[here] == reached + 1:
                                 break
-                            if passes and (
-                                marks[here] == reached if c > body else label_fits(wanted, symbol_of[path[spot]])
-                            ):
-                                marks[here] = reached + 1
-                                if c == stop - 1 and (later or _passes(view, tests, pool, at, spot)):
-                                    found[used] = spot
-                                    used += 1
-                            if pool[c] & 1 == 0:
+                            if marks[here] == reached if reached > mark else label_fits(wanted, symbol_of[path[spot]]):
+                                if not is_tried:
+                                    is_tried, is_passing = True, passes(view, store, child_at, found[i])
+                                if is_passing:
+                                    marks[here] = reached + 1
+                                    if reached + 1 == mark + stop - body:
+                                        found[used] = spot
+                                        used += 1
+                            if pool[c] & 1 == 0 or not (is_passing or only_first):
                                 break
                             spot = view.parent[spot]
-                if later:
+                    reached += 1
+                if pool[at + FLAGS] & FIRST:
                     found[start:used].sort()
                 if pool[at + FLAGS] & ORDERED:
                     if numbered != document:
@@ -329,8 +258,10 @@ def verify_pairs(batch: EncodedBatch, question: Question, memory: Memory, witnes
                             for j in range(lists[LIST * child + BEGIN], lists[LIST * child + END]):
                                 item = found[j]
                                 number = text_post[item - text_first] if child_kind == TEXT else post[item - first]
-                                if reached_post < number < earliest and _is_below(
-                                    view, item, child_kind == TEXT, top, pool[c] & 1
+                                if (
+                                    reached_post < number < earliest
+                                    and is_below(view, item, child_kind == TEXT, top, pool[c] & 1)
+                                    and passes(view, store, offsets[child], item)
                                 ):
                                     earliest = number
                             is_held = earliest < 2**31
@@ -342,33 +273,14 @@ def verify_pairs(batch: EncodedBatch, question: Question, memory: Memory, witnes
             lists[LIST * twig] = stamp
             lists[LIST * twig + BEGIN] = start
             lists[LIST * twig + END] = used
-        witnesses[k] = -1
         witness = -1
-        if steps:
-            for i in range(lists[LIST * root + BEGIN], lists[LIST * root + END]):
-                node = found[i]
-                if (witness < 0 or node < witness) and _is_on_line(view, path, symbol_of, spine, steps, node):
-                    witness = node
-            if witness < 0:
-                continue
-        elif lists[LIST * root + BEGIN] == lists[LIST * root + END]:
-            continue
-        # And on, as long as there is only one way to go.
-        twig = root
-        while True:
-            body = offsets[twig] + BODY + pool[offsets[twig] + TESTS]
-            if offsets[twig + 1] - body != 1:
-                break
-            child, axis = pool[body] >> 1, pool[body] & 1
-            is_text = pool[offsets[child] + FLAGS] & KIND == TEXT
-            chosen = 2**31
-            for i in range(lists[LIST * child + BEGIN], lists[LIST * child + END]):
-                if found[i] < chosen and _is_below(view, found[i], is_text, witness, axis):
-                    chosen = found[i]
-            if is_text:
-                witness = view.text_parent[chosen]
-                break
-            witness = chosen
-            twig = child
-        witnesses[k] = max(witness, first)
+        for i in range(lists[LIST * root + BEGIN], lists[LIST * root + END]):
+            node = max(found[i], first)  # the list of a document node is -1; its witness is the root element
+            if (
+                (witness < 0 or node < witness)
+                and (steps == 0 or is_on_line(view, spine, steps, node))
+                and passes(view, store, offsets[root], node)
+            ):
+                witness = node
+        witnesses[k] = witness
     memory.counter[0] = stamp

@@ -1,16 +1,16 @@
 """Per place, the patterns that wait for a value there: path ⋈ branch with its test, written out.
 
 A place has four lists: tests found by hash (`=`), tests tried one after the other, lower bounds ascending and upper
-bounds descending. So the work for a value is a look-up, and then what it finds.
+bounds descending. So the work for a value is a look-up, and then what it finds. A fifth list has the lines, of those
+that the place has, which patterns wait for without a test.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from winnow.engines.access import Accesses
+from winnow.engines.access import Accesses, Rows
 from winnow.engines.column import Column
-from winnow.engines.lines import LEAF
 from winnow.engines.twigs import Bytes, Floats, Ints, Longs, Tests
 from winnow.engines.values import CONTAINS, EQ, GE, GT, LE, LT, NUM_EQ, STARTS_WITH
 
@@ -33,6 +33,8 @@ class Posted(NamedTuple):
 
 class Postings:
     def __init__(self) -> None:
+        self._line_offsets, self._lines = Column(np.int64), Column(np.int32)
+        self._line_offsets.resize(1, 0)
         self._families = [(Column(np.int64), Column(np.int32), Column(np.int32)) for _ in FAMILIES]
         for offsets, _, _ in self._families:
             offsets.resize(1, 0)
@@ -47,22 +49,31 @@ class Postings:
         """Per place: BY_ flags."""
         return self._needs.view
 
+    @property
+    def lines(self) -> Rows:
+        """Per place: lines that somebody waits for."""
+        return Rows(self._line_offsets.view, self._lines.view)
+
     def family(self, family: int) -> Posted:
         offsets, test, entry = self._families[family]
         return Posted(offsets.view, test.view, entry.view)
 
     def extend(self, offsets: Longs, lines: Ints, accesses: Accesses, tests: Tests) -> None:
         """Take up further places: those of `offsets`, `lines` (see `LineIndex`) from `places` on."""
-        start = self.places
-        first = offsets[start]
-        line = lines[first:]
+        start, stop = self.places, offsets.size - 1
+        line = lines[offsets[start] :]
+        line_place = np.repeat(np.arange(start, stop), np.diff(offsets[start:]))
         begin, end = accesses.offsets[line], accesses.offsets[line + 1]
+        is_waited = accesses.waiting.offsets[line] < accesses.waiting.offsets[line + 1]
+        waited_counts = np.bincount(line_place[is_waited] - start, minlength=stop - start)
+        self._line_offsets.extend(len(self._lines) + np.cumsum(waited_counts))
+        self._lines.extend(line[is_waited])
         counts = end - begin
         rows = np.repeat(end - np.cumsum(counts), counts) + np.arange(counts.sum())
-        place = np.repeat(np.repeat(np.arange(start, offsets.size - 1), np.diff(offsets[start:])), counts)
+        place = np.repeat(line_place, counts)
         test, entry = accesses.test[rows], accesses.entry[rows]
-        ops = np.where(test == LEAF, len(tests.op), tests.op[test] if tests.op.size else 0)
-        self._needs.resize(offsets.size - 1, 0)
+        ops = tests.op[test]
+        self._needs.resize(stop, 0)
         for op, need in _NEEDS.items():
             self._needs.view[place[ops == op]] |= need
         for family, wanted in enumerate(FAMILIES):
@@ -70,8 +81,7 @@ class Postings:
             key = _sort_key(family, test[chosen], tests.number)
             chosen = chosen[np.lexsort((key, place[chosen]))]
             ends, kept_tests, entries = self._families[family]
-            counts_here = np.bincount(place[chosen] - start, minlength=offsets.size - 1 - start)
-            ends.extend(len(entries) + np.cumsum(counts_here))
+            ends.extend(len(entries) + np.cumsum(np.bincount(place[chosen] - start, minlength=stop - start)))
             kept_tests.extend(test[chosen])
             entries.extend(entry[chosen])
 

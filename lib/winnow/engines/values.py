@@ -41,10 +41,12 @@ def holds(tests: Tests, test: int, values: Bytes, start: int, end: int) -> bool:
         return length == end - start and same_bytes(values, start, tests.text, text, length)
     if op == NE:
         return not (length == end - start and same_bytes(values, start, tests.text, text, length))
-    last = min(start, end - length) if op == STARTS_WITH else end - length
-    at = start
-    while at <= last:
-        if same_bytes(values, at, tests.text, text, length):
+    if op == STARTS_WITH:
+        return length <= end - start and same_bytes(values, start, tests.text, text, length)
+    if length == 0:
+        return True
+    first = tests.text[text]
+    for at in range(start, end - length + 1):
+        if values[at] == first and same_bytes(values, at, tests.text, text, length):
             return True
-        at += 1
     return False

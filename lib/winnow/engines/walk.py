@@ -8,15 +8,11 @@ from winnow.encoding import EncodedBatch
 from winnow.encoding.jit import inlined, kernel
 from winnow.encoding.numbers import parse_number
 from winnow.encoding.simd import raw
+from winnow.engines.access import Rows
 from winnow.engines.lookup import Lookup, first_at_least, text_test
 from winnow.engines.postings import BY_BOUND, BY_NUMBER, BY_TEXT, BY_TRIAL, Posted
-from winnow.engines.twigs import Bytes, Ints, Longs, Tests
+from winnow.engines.twigs import Bytes, Ints, Tests
 from winnow.engines.values import GE, LE, holds
-
-
-class Rows(NamedTuple):
-    offsets: Longs
-    items: Ints
 
 
 class Plan(NamedTuple):
@@ -24,9 +20,8 @@ class Plan(NamedTuple):
 
     pure: Rows  # bare lines that the place has
     pure_pattern: Ints  # per bare line: the pattern that it is
-    lines: Rows  # lines of all other patterns that the place has
-    waiting: Rows  # per line: entries (see `Accesses`) that wait for it
-    required: Rows  # per pattern: the lines of its leaves
+    lines: Rows  # lines that the place has and other patterns wait for
+    waiting: Rows  # per line: the patterns that wait for it
     needs: Bytes  # per place: BY_ flags
     hashed: Posted
     tried: Posted
@@ -93,7 +88,6 @@ def walk_batch(batch: EncodedBatch, plan: Plan, stamps: Stamps, last_stamp: int)
         last = batch.doc_offsets[document + 1]
         text_shift = batch.text_offsets[document] - last if plan.has_text else 0
         end = batch.text_offsets[document + 1] - text_shift if plan.has_text else last
-        first_candidate = open_
         for item in range(batch.doc_offsets[document], end):
             if item < last:
                 node = item
@@ -123,7 +117,7 @@ def walk_batch(batch: EncodedBatch, plan: Plan, stamps: Stamps, last_stamp: int)
                     if open_ + stop - begin > candidates.shape[0]:
                         candidates = _room(candidates, open_, stop - begin)
                     for j in range(begin, stop):
-                        pattern = waiting_items[j] >> 1
+                        pattern = waiting_items[j]
                         if pattern_stamps[pattern] != stamp:
                             pattern_stamps[pattern] = stamp
                             candidates[open_, 0] = document
@@ -204,19 +198,6 @@ def walk_batch(batch: EncodedBatch, plan: Plan, stamps: Stamps, last_stamp: int)
                         candidates[open_, 0] = document
                         candidates[open_, 1] = pattern
                         open_ += 1
-        kept = first_candidate
-        for k in range(first_candidate, open_):
-            pattern = candidates[k, 1]
-            is_missing = False
-            for j in range(plan.required.offsets[pattern], plan.required.offsets[pattern + 1]):
-                if line_stamps[plan.required.items[j]] != stamp:
-                    is_missing = True
-                    break
-            if not is_missing:
-                candidates[kept, 0] = document
-                candidates[kept, 1] = pattern
-                kept += 1
-        open_ = kept
     return Found(matches[:held], candidates[:open_])
 
 
