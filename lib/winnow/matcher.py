@@ -4,7 +4,7 @@
 >>> [match[1:] for match in matcher.match([("a.xml", b"<order><item price='12'/></order>"), ("b.xml", b"<order>")])]
 [('p1', '/order/item[1]/@price')]
 >>> [(r.profile_id, r.code) for r in matcher.rejected], [(r.document, r.reason) for r in matcher.refused]
-([('p3', 'syntax')], [('b.xml', 'malformed')])
+([('p3', 'syntax_error')], [('b.xml', 'malformed')])
 """
 
 from collections.abc import Iterable, Iterator, Mapping

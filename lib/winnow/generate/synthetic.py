@@ -25,6 +25,9 @@ class Step(NamedTuple):
     descendant: float = 0.1
 
 
+USUAL, STEPS, TWIG_STEPS = Shape(), Step(), Step(0.05, 0.1)
+
+
 class Schema:
     """
     >>> schema = Schema(seed=1)
@@ -32,7 +35,7 @@ class Schema:
     (True, 100)
     """
 
-    def __init__(self, seed: int, shape: Shape = Shape()) -> None:
+    def __init__(self, seed: int, shape: Shape = USUAL) -> None:
         r = Random(f"schema/{seed}")
         self.shape = shape
         self.names = [f"{_syllables(r)}{n:02x}" for n in range(shape.labels)]
@@ -84,18 +87,18 @@ class Schema:
 
     # -- profiles
 
-    def paths(self, seed: int = 0, step: Step = Step()) -> Iterator[str]:
+    def paths(self, seed: int = 0, step: Step = STEPS) -> Iterator[str]:
         """Distinct path profiles without end. Labels are chosen evenly, so that most are rare in documents."""
         r = Random(f"paths/{seed}")
         return _distinct(lambda: self.path(r, step))
 
-    def path(self, r: Random, step: Step = Step()) -> str:
+    def path(self, r: Random, step: Step = STEPS) -> str:
         labels = [0]
         for _ in range(r.randint(self.shape.depth // 2, self.shape.depth - 1)):
             labels.append(r.choice(self._below[labels[-1]]))
         return self._steps(labels, r, step)
 
-    def twigs(self, seed: int = 0, *, valued: float = 0.5, step: Step = Step(0.05, 0.1)) -> Iterator[str]:
+    def twigs(self, seed: int = 0, *, valued: float = 0.5, step: Step = TWIG_STEPS) -> Iterator[str]:
         """Distinct twigs: a spine with one to three branches; a share of them with a value test."""
         r = Random(f"twigs/{seed}")
         return _distinct(lambda: self.twig(r, r.random() < valued, step))
