@@ -105,7 +105,7 @@ class Schema:
 
     def twig(self, r: Random, is_valued: bool, step: Step) -> str:
         labels = [0]
-        for _ in range(r.randint(2, self.shape.depth // 2)):
+        for _ in range(r.randint(3, self.shape.depth // 2 + 1)):
             labels.append(self._likely(labels[-1], r))
         branches = []
         for _ in range(r.randint(1, 3)):
@@ -133,7 +133,7 @@ class Schema:
             return f"{place} = '{word}'"
         if kind < 0.8:
             return f"{place} != '{word}'"
-        return f"{'contains' if kind < 0.9 else 'starts-with'}({place}, '{word[:4]}')"
+        return f"{place}[{'contains' if kind < 0.9 else 'starts-with'}(., '{word[:4]}')]"
 
     def _steps(self, labels: list[int], r: Random, step: Step) -> str:
         return "".join(
