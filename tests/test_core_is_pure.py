@@ -13,8 +13,14 @@ class Blocked:
 
 sys.meta_path.insert(0, Blocked())
 import winnow
-SPARK = ("winnow.lake.session", "winnow.lake.tables", "winnow.lake.daemon", "winnow.pipeline.ingest_documents",
-         "winnow.pipeline.progress")
+SPARK = (
+    "winnow.lake.session",
+    "winnow.lake.tables",
+    "winnow.lake.daemon",
+    "winnow.pipeline.ingest_documents",
+    "winnow.pipeline.match_documents",
+    "winnow.pipeline.progress",
+)
 seen = 0
 for module in pkgutil.walk_packages(winnow.__path__, "winnow."):
     if not module.name.startswith(SPARK):
