@@ -231,3 +231,30 @@ def test_many_documents_many_names_many_growths() -> None:
 def test_the_reference_parser_reads_nothing_from_outside() -> None:
     batch = _ENCODER.encode([b'<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/hostname">]><a>&e;</a>'], values=True)
     assert batch.values.size == 0
+
+
+def test_tags_with_very_many_names_are_left_to_libxml2() -> None:
+    """The scanner reads a tag again for each name it has not met: the square of 100,000 names would take hours."""
+    attributes = b"<a " + b" ".join(b"a%d='%d'" % (k, k) for k in range(20_000)) + b"/>"
+    namespaces = b"<a " + b" ".join(b"xmlns:p%d='u%d'" % (k, k) for k in range(20_000)) + b"><p7:b p9:x='1'/></a>"
+    batch = assert_exact([attributes, b"<a/>", namespaces], Encoder(Vocabulary(), PathTable()))
+    assert batch.status.tolist() == [Status.WALKED, Status.SCANNED, Status.WALKED]
+
+
+def test_very_many_namespaces_in_scope_are_left_to_libxml2() -> None:
+    """Each distinct set of bindings is kept: 60,000 of them in scope times 400,000 elements would not fit."""
+    levels = [
+        b"<a " + b" ".join(b"xmlns:p%d='u%d'" % (k, k) for k in range(j, j + 100)) + b">" for j in range(0, 9000, 100)
+    ]
+    nested = b"".join(levels) + b"<p7:b xmlns:q='v'/>" * 5 + b"</a>" * len(levels)
+    batch = assert_exact([nested, b"<a xmlns:p='u'><p:b/></a>"], Encoder(Vocabulary(), PathTable()))
+    assert batch.status.tolist() == [Status.WALKED, Status.SCANNED]
+
+
+def test_namespaces_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("winnow.encoding.namespaces.MAX_SIZE", 20)
+    monkeypatch.setattr("winnow.encoding.encoder.MAX_SIZE", 20)
+    encoder = Encoder(Vocabulary(), PathTable())
+    contents = [b"<a xmlns:p%d='u%d'><p%d:b/></a>" % (k, k, k) for k in range(40)]
+    assert assert_exact(contents, encoder).status.tolist()[-1] == Status.WALKED
+    assert not assert_exact(contents[-1:], encoder).status.any()

@@ -21,7 +21,7 @@ from winnow.encoding.layout import (
     Source,
 )
 from winnow.encoding.names import ATTRIBUTE, DECLARATION, NAMESPACE, NameTable
-from winnow.encoding.namespaces import Contexts, UnresolvedNameError, declares_utf8
+from winnow.encoding.namespaces import MAX_SIZE, Contexts, UnresolvedNameError, declares_utf8
 from winnow.encoding.paths import PathTable
 from winnow.encoding.scanner import scan_documents
 from winnow.encoding.simd import SLACK
@@ -71,7 +71,8 @@ class Encoder:
         Only the documents at the very end of the buffer are copied, because the scanner reads blocks.
         """
         _check(data, offsets)
-        if len(self._names) > _MAX_NAMES or self._names.heap_bytes > _MAX_NAME_BYTES:
+        names = self._names
+        if len(names) > _MAX_NAMES or names.heap_bytes > _MAX_NAME_BYTES or self._contexts.size > MAX_SIZE:
             self._forget_names()
         data = data[offsets[0] : int(offsets[-1]) + SLACK]
         starts = offsets.astype(np.int64) - offsets[0]

@@ -8,6 +8,9 @@ import re
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 XMLNS_NAMESPACE = "http://www.w3.org/2000/xmlns/"
 
+# Documents are hostile, and every context is a set of its own: what has more namespaces is left to libxml2.
+MAX_BINDINGS, MAX_SIZE = 256, 2**20
+
 Bindings = frozenset[tuple[str, str]]
 
 _ENCODING = re.compile(rb"\sencoding\s*=\s*[\"']([^\"']*)[\"']")
@@ -35,6 +38,7 @@ class Contexts:
         root = frozenset({("xml", XML_NAMESPACE)})
         self._bindings: list[dict[str, str]] = [dict(root)]
         self._ids: dict[Bindings, int] = {root: 0}
+        self.size = 1  # bindings of all contexts
 
     def declare(self, context: int, declaration: bytes) -> int:
         """The context inside an element of `context` that carries `xmlns="…"` or `xmlns:p="…"`, given raw."""
@@ -50,6 +54,9 @@ class Contexts:
             del bindings[""]
         key = frozenset(bindings.items())
         if key not in self._ids:
+            if len(bindings) > MAX_BINDINGS or self.size > MAX_SIZE:
+                raise UnresolvedNameError("too many namespaces to keep")
+            self.size += len(bindings)
             self._ids[key] = len(self._bindings)
             self._bindings.append(bindings)
         return self._ids[key]

@@ -38,6 +38,7 @@ from winnow.encoding.names import ATTRIBUTE, ELEMENT, NAMESPACE, find, name_key,
 from winnow.encoding.references import copy_attribute
 
 MAX_DEPTH = 30000  # a level is an int16; libxml2 itself stops at 256 (2048 for huge trees)
+MAX_ATTRIBUTES = 512  # with declarations. Each unknown name has the tag read again: more of them are left to libxml2
 
 
 @inlined
@@ -70,11 +71,12 @@ def _read_attributes(scan: Scan, start: int, end: int) -> tuple[int, int, int]:
     """
     data, attributes, state = scan.source.data, scan.work.attributes, scan.state
     context = scan.work.frames[FRAME * state[DEPTH] + CONTEXT]
-    count = 0
+    count = seen = 0
     i = start
     while data[i] != GREATER_THAN and data[i] != SLASH:
-        if data[i] > SPACE:
+        if data[i] > SPACE or seen > MAX_ATTRIBUTES:
             return WALK, count, context
+        seen += 1
         i = skip_blanks(data, i, end)
         if data[i] == GREATER_THAN or data[i] == SLASH:
             break
