@@ -78,6 +78,9 @@ ACCEPTED = {
         False,
     ),
     "Latin-1": ('<?xml version="1.0" encoding="ISO-8859-1"?><a>é</a>'.encode("latin-1"), "latin-1", "a", False),
+    "Latin-1 by another name": (b'<?xml version="1.0" encoding="ISO_8859-1"?><a>\xe9</a>', "latin-1", "a", False),
+    "an instruction that looks like a declaration": (b'<?xml-x encoding="ISO-8859-1"?><a/>', "utf-8", "a", False),
+    "an ampersand in a system identifier": (b"<!DOCTYPE a SYSTEM 'x?b=1&c=2'><a>d;</a>", "utf-8", "a", False),
     "ASCII": (b'<?xml version="1.0" encoding="US-ASCII"?><a/>', "utf-8", "a", False),
     "namespace": (b"<p:a xmlns:p='u'/>", "utf-8", "{u}a", False),
     "DOCTYPE with an external DTD": (

@@ -50,10 +50,18 @@ ENCODINGS = {
     "iso8859-1": "latin-1",
     "latin-1": "latin-1",
     "latin1": "latin-1",
+    "iso_8859-1": "latin-1",
+    "iso-latin-1": "latin-1",
+    "iso-ir-100": "latin-1",
+    "l1": "latin-1",
+    "ibm819": "latin-1",
+    "cp819": "latin-1",
+    "csisolatin1": "latin-1",
 }
 
-_DECLARED = re.compile(rb"""<\?xml[^>]*?\bencoding\s*=\s*["']([^"'>]*)["']""")
-_GENERAL_REFERENCE = re.compile(rb"&(?!#|amp;|lt;|gt;|quot;|apos;)([^;]*);")
+_DECLARED = re.compile(rb"""<\?xml\s[^>]*?\bencoding\s*=\s*["']([^"'>]*)["']""")
+# Only a name: a system identifier may hold a bare '&', as in 'http://x/a.dtd?b=1&c=2'.
+_GENERAL_REFERENCE = re.compile(rb"""&(?!#|amp;|lt;|gt;|quot;|apos;)([^;&<>=?%/\s"']+);""")
 _NOT_MARKUP = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>", re.DOTALL)
 _INTERNAL_SUBSET = re.compile(rb"""<!DOCTYPE(?:[^\[>"']|"[^"]*"|'[^']*')*\[""")
 _PLACE = re.compile(r", line \d+, column \d+$")
@@ -141,7 +149,7 @@ def codec_of(content: bytes) -> str | None:
         return None if content.startswith(b"<\0\0\0") else "utf-16-le"
     if content.startswith(b"\0<"):
         return "utf-16-be"
-    if not content.startswith(b"<?xml"):
+    if not content.startswith((b"<?xml ", b"<?xml\t", b"<?xml\r", b"<?xml\n")):  # `<?xml-stylesheet` declares nothing
         return None if content.startswith((b"\0\0", b"\x4c\x6f\xa7\x94")) else "utf-8"
     declaration = content[: content.find(b"?>", 0, 400)]
     if b"encoding" not in declaration or b'"UTF-8"' in declaration:  # nearly all
