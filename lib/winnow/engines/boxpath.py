@@ -9,6 +9,7 @@ import numpy as np
 
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
 from winnow.engines.access import Accesses, Branches, Rows, choose
+from winnow.engines.automaton import Automata, build_automata, new_scratch
 from winnow.engines.base import Engine, Funnel, Matches
 from winnow.engines.column import Column
 from winnow.engines.intern import select_runs
@@ -37,6 +38,7 @@ class BoxPath(Engine):
         self._always = Column(np.int32)  # patterns without any line
         self._accesses: Accesses | None = None
         self._lookup: Lookup | None = None
+        self._automata: Automata | None = None
         self._postings = Postings()
         self._documents = self._planned = 0
         self._stamps = [Column(np.int32) for _ in Stamps._fields]
@@ -97,7 +99,8 @@ class BoxPath(Engine):
         branches = Branches(self._owner.view, self._line.view, self._test.view)
         tests = self.store.twigs.tests
         self._accesses = choose(branches, tests.op, self._exact.view, self._weights(batch))
-        self._lookup = build_lookup(tests, np.unique(self._accesses.test))
+        waited = np.unique(self._accesses.test)
+        self._lookup, self._automata = build_lookup(tests, waited), build_automata(tests, waited)
         self._postings = Postings()
         self._planned = self._documents
 
@@ -113,6 +116,7 @@ class BoxPath(Engine):
     def _current_plan(self) -> Plan:
         assert self._accesses is not None
         assert self._lookup is not None
+        assert self._automata is not None
         tests = self.store.twigs.tests
         if self._postings.places < self._branches.places:
             self._postings.extend(self._branches.offsets, self._branches.pairs, self._accesses, tests)
@@ -127,6 +131,8 @@ class BoxPath(Engine):
             lower=self._postings.family(LOWER),
             upper=self._postings.family(UPPER),
             lookup=self._lookup,
+            automata=self._automata,
+            scratch=new_scratch(self._automata),
             tests=tests,
             has_text=self._pure.has_text or self._branches.has_text,
         )

@@ -1,8 +1,9 @@
 """Per place, the patterns that wait for a value there: path ⋈ branch with its test, written out.
 
-A place has four lists: tests found by hash (`=`), tests tried one after the other, lower bounds ascending and upper
-bounds descending. So the work for a value is a look-up, and then what it finds. A fifth list has the lines, of those
-that the place has, which patterns wait for without a test.
+A place has four lists: tests found by hash (`=`), tests of substrings and prefixes (found by an automaton, or tried one
+after the other where they are few), lower bounds ascending and upper bounds descending. So the work for a value is a
+look-up, and then what it finds. A fifth list has the lines, of those that the place has, which patterns wait for
+without a test.
 """
 
 from typing import NamedTuple

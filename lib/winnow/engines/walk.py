@@ -9,6 +9,7 @@ from winnow.encoding.jit import inlined, kernel
 from winnow.encoding.numbers import parse_number
 from winnow.encoding.simd import raw
 from winnow.engines.access import Rows
+from winnow.engines.automaton import FEW, Automata, Scratch, find_tests
 from winnow.engines.lookup import Lookup, first_at_least, text_test
 from winnow.engines.postings import BY_BOUND, BY_NUMBER, BY_TEXT, BY_TRIAL, Posted
 from winnow.engines.twigs import Bytes, Ints, Tests
@@ -28,6 +29,8 @@ class Plan(NamedTuple):
     lower: Posted
     upper: Posted
     lookup: Lookup
+    automata: Automata
+    scratch: Scratch
     tests: Tests
     has_text: bool
 
@@ -83,6 +86,7 @@ def walk_batch(batch: EncodedBatch, plan: Plan, stamps: Stamps, last_stamp: int)
     matches = np.empty((1024, 3), np.int32)
     candidates = np.empty((1024, 2), np.int32)
     held, open_ = 0, 0
+    searched = 0  # values read by the automata
     for document in range(batch.doc_offsets.size - 1):
         stamp = np.int32(last_stamp + 1 + document)
         last = batch.doc_offsets[document + 1]
@@ -136,6 +140,7 @@ def walk_batch(batch: EncodedBatch, plan: Plan, stamps: Stamps, last_stamp: int)
             for source in range(5):
                 posted = hashed
                 wanted = -1
+                rounds, is_trial = 1, False
                 if source == 0:
                     if need & BY_TEXT:
                         wanted = text_test(lookup, tests, values, start, stop)
@@ -148,56 +153,64 @@ def walk_batch(batch: EncodedBatch, plan: Plan, stamps: Stamps, last_stamp: int)
                     if need & BY_TRIAL == 0:
                         continue
                     posted = tried
+                    is_trial = tried.offsets[place + 1] - tried.offsets[place] <= FEW
+                    if not is_trial:
+                        searched += 1
+                        rounds = find_tests(plan.automata, values, (start, stop), plan.scratch, searched)
                 else:
                     if need & BY_BOUND == 0 or number != number:  # noqa: PLR0124 - NaN
                         continue
                     posted = lower if source == 3 else upper
                 if source < 2 and wanted < 0:
                     continue
-                begin, row_end = posted.offsets[place], posted.offsets[place + 1]
-                if source < 2:
-                    begin = first_at_least(posted.test, begin, row_end, wanted)
-                if held + row_end - begin > matches.shape[0]:
-                    matches = _room(matches, held, row_end - begin)
-                if open_ + row_end - begin > candidates.shape[0]:
-                    candidates = _room(candidates, open_, row_end - begin)
-                last_tried, passes = -1, True
-                for k in range(begin, row_end):
-                    test = posted.test[k]
-                    if source < 2:
-                        if test != wanted:
-                            break
-                    elif source == 2:
-                        if test != last_tried:
-                            passes = holds(tests, test, values, start, stop)
-                            last_tried = test
-                        if not passes:
+                for turn in range(rounds):
+                    is_searched = source < 2 or (source == 2 and not is_trial)
+                    if source == 2 and not is_trial:
+                        wanted = plan.scratch.hits[turn]
+                    begin, row_end = posted.offsets[place], posted.offsets[place + 1]
+                    if is_searched:
+                        begin = first_at_least(posted.test, begin, row_end, wanted)
+                    if held + row_end - begin > matches.shape[0]:
+                        matches = _room(matches, held, row_end - begin)
+                    if open_ + row_end - begin > candidates.shape[0]:
+                        candidates = _room(candidates, open_, row_end - begin)
+                    last_tried, passes = -1, True
+                    for k in range(begin, row_end):
+                        test = posted.test[k]
+                        if is_searched:
+                            if test != wanted:
+                                break
+                        elif source == 2:
+                            if test != last_tried:
+                                passes = holds(tests, test, values, start, stop)
+                                last_tried = test
+                            if not passes:
+                                continue
+                        elif source == 3:
+                            bound = tests.number[test]
+                            if bound > number:
+                                break
+                            if bound == number and tests.op[test] != GE:
+                                continue
+                        else:
+                            bound = tests.number[test]
+                            if bound < number:
+                                break
+                            if bound == number and tests.op[test] != LE:
+                                continue
+                        pattern = posted.entry[k] >> 1
+                        if pattern_stamps[pattern] == stamp:
                             continue
-                    elif source == 3:
-                        bound = tests.number[test]
-                        if bound > number:
-                            break
-                        if bound == number and tests.op[test] != GE:
-                            continue
-                    else:
-                        bound = tests.number[test]
-                        if bound < number:
-                            break
-                        if bound == number and tests.op[test] != LE:
-                            continue
-                    pattern = posted.entry[k] >> 1
-                    if pattern_stamps[pattern] == stamp:
-                        continue
-                    pattern_stamps[pattern] = stamp
-                    if posted.entry[k] & 1:
-                        matches[held, 0] = document
-                        matches[held, 1] = pattern
-                        matches[held, 2] = node
-                        held += 1
-                    else:
-                        candidates[open_, 0] = document
-                        candidates[open_, 1] = pattern
-                        open_ += 1
+                        pattern_stamps[pattern] = stamp
+                        if posted.entry[k] & 1:
+                            matches[held, 0] = document
+                            matches[held, 1] = pattern
+                            matches[held, 2] = node
+                            held += 1
+                        else:
+                            candidates[open_, 0] = document
+                            candidates[open_, 1] = pattern
+                            open_ += 1
     return Found(matches[:held], candidates[:open_])
 
 
