@@ -127,3 +127,74 @@ def test_pieces_hold_every_file_once(tmp_path: Path) -> None:
     assert sorted(f for piece in pieces for f in piece.files) == sorted(files)
     assert max(len(piece.files) for piece in pieces) <= 256
     assert len(plan(files, containers=True)) == 601
+
+
+def _member(name: bytes, size: bytes, kind: bytes, body: bytes = b"") -> bytes:
+    block = bytearray(512)
+    block[: len(name)], block[124 : 124 + len(size)], block[156:157] = name, size, kind
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    return bytes(block) + body + bytes(-len(body) % 512)
+
+
+@pytest.mark.parametrize(
+    ("size", "kind", "body"),
+    [
+        (b"-0000000007\0", b"0", b""),
+        (b"\x80" + b"\xff" * 11, b"0", b""),
+        (b"\x80" + b"\xff" * 11, b"L", b""),
+        (b"77777777777\0", b"x", b""),
+        (b"00000000014\0", b"x", b"12 size=abc\n"),
+        (b"00000000013\0", b"x", b"11 size=-4\n"),
+        (b"00000011610\0", b"x", b"9" * 5000),
+    ],
+)
+def test_a_damaged_tar_header_stops_its_archive_only(tmp_path: Path, size: bytes, kind: bytes, body: bytes) -> None:
+    good = _member(b"good.xml", b"00000000004\0", b"0", b"<a/>")
+    (tmp_path / "t.tar").write_bytes(good + _member(b"bad", size, kind, body) + good + bytes(1024))
+    assert [outcome(i) for i in items(tmp_path)] == [("good.xml", b"<a/>"), ("t.tar", "corrupt_archive")]
+
+
+def test_members_that_are_no_files_are_items_directories_are_not(tmp_path: Path) -> None:
+    good = _member(b"good.xml", b"00000000004\0", b"7", b"<a/>")
+    others = [_member(b"m" + kind, b"00000000000\0", kind) for kind in (b"1", b"2", b"3", b"5", b"6", b"S")]
+    (tmp_path / "t.tar").write_bytes(b"".join([*others, good, bytes(1024)]))
+    refused = [(f"m{kind}", "unreadable") for kind in "1236S"]
+    assert [outcome(i) for i in items(tmp_path)] == [*refused, ("good.xml", b"<a/>")]
+
+
+def test_an_archive_without_its_end_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "a.tar.gz").write_bytes(b"")
+    (tmp_path / "b.tar").write_bytes(_member(b"good.xml", b"00000000004\0", b"0", b"<a/>"))
+    assert [outcome(i) for i in items(tmp_path)] == [
+        ("a.tar.gz", "corrupt_archive"),
+        ("good.xml", b"<a/>"),
+        ("b.tar", "corrupt_archive"),
+    ]
+
+
+def test_a_zip_with_a_damaged_name_or_member(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("é.xml", b"<a>" + bytes(range(32, 59)) * 9 + b"</a>")
+    whole = (tmp_path / "a.zip").read_bytes()
+    (tmp_path / "a.zip").write_bytes(whole.replace("é".encode(), b"\xff\xff"))
+    (tmp_path / "b.zip").write_bytes(whole[:44] + b"\xff\xff\xff" + whole[47:])
+    assert [outcome(i)[1] for i in items(tmp_path)] == ["corrupt_archive", "corrupt_archive"]
+
+
+def test_gzip_members_behind_long_padding_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.xml.gz").write_bytes(gzip.compress(b"<a>") + bytes(3 << 18) + gzip.compress(b"</a>") + bytes(9))
+    assert [outcome(i) for i in items(tmp_path)] == [("a.xml.gz", b"<a></a>")]
+
+
+def test_a_container_that_breaks_off_between_records_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_bytes(b"<s>\n<r>1</r>\n<r>2</r>\n<r a='")
+    found = items(tmp_path, record_tag="r")
+    assert [outcome(i)[1] for i in found] == [b"<r>1</r>", b"<r>2</r>", "truncated_record"]
+    assert found[-1].place.line == 4
+
+
+def test_names_that_are_not_text_become_text(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"\xff.xml")).write_bytes(b"<a/>")
+    (tmp_path / os.fsdecode(b"\xfe.tar")).write_bytes(bytes(512) + _member(b"x", b"0", b"0"))
+    assert [outcome(i) for i in items(tmp_path)] == [(r"\xff.xml", b"<a/>")]

@@ -9,9 +9,11 @@ from lxml import etree
 from winnow.ingest.records import split_records
 
 TRICKY = (
-    b'<?xml version="1.0"?><!DOCTYPE set [<!ELEMENT r ANY>]>\n<!-- <r>not</r> --><set xmlns="u:d" xmlns:p="u:p">'
+    b'<?xml version="1.0"?><!DOCTYPE set [<!ELEMENT r ANY><!-- don\'t -->]>\n'
+    b'<!-- <r>not</r> --><set xmlns="u:d" xmlns:p="u:p" a=" xmlns:p=\'no\'">'
     b"<head><![CDATA[<r>no</r>]]></head>\n<r a='1>2'>one<!-- </r> --></r><p:r p:k=\"v\"/>"
-    b"<?pi <r> ?><sub xmlns:q='u:q' xmlns=''><r><q:x/><r>inner</r></r></sub><rr/><r\n>last</r></set>"
+    b"<?pi <r> ?><sub xmlns:q='u:q' xmlns=''><r><q:x/><r>inner</r></r><r a=' xmlns:q=\"no\"'><q:x/></r></sub>"
+    b"<r a='>' xmlns='u:own' xmlns:p = 'u:p2'><p:x/></r><rr/><r\n>last</r></set>"
 )
 
 
@@ -61,3 +63,8 @@ def test_an_oversized_record_is_given_up_and_its_neighbours_go_on() -> None:
 
 def test_names_that_only_begin_alike_are_not_records() -> None:
     assert contents([b"<s><rx/><x-r/><r.1/></s>"]) == []
+
+
+def test_tags_quoted_in_an_internal_subset_are_not_records() -> None:
+    data = b"""<!DOCTYPE s [<!ENTITY e "<r>no"><!ENTITY f '</r>'><!ATTLIST r a CDATA "it's">]><s><r>1</r><r/></s>"""
+    assert [content for _, content, _, _ in contents([data])] == [b"<r>1</r>", b"<r/>"]

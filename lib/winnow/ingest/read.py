@@ -6,6 +6,7 @@ A bad file, archive member or record becomes an item with a reason; the next one
 import codecs
 import io
 import lzma
+import os
 import tarfile
 import zipfile
 import zlib
@@ -41,7 +42,7 @@ class Item(NamedTuple):
 
 def read_file(file: File, *, record_tag: str | None, max_bytes: int) -> Iterator[Item]:
     """All items of one file, archive or container."""
-    place = Place(file.path)
+    place = Place(_printable(file.path))
     if file.problem:
         reason = Reason.OUTSIDE_ROOT if file.problem == Reason.OUTSIDE_ROOT else Reason.UNREADABLE
         words = "a link that leads out of the given directory" if reason == Reason.OUTSIDE_ROOT else file.problem
@@ -55,7 +56,7 @@ def read_file(file: File, *, record_tag: str | None, max_bytes: int) -> Iterator
                 yield from _tar(stream, file, record_tag, max_bytes)
             else:
                 yield from _entry(stream, place, record_tag, max_bytes)
-    except _BROKEN as error:
+    except (*_BROKEN, UnicodeError) as error:
         broken = is_archive(file.path) or file.path.lower().endswith(".gz")
         yield Item(place, b"", _broken(error, Reason.CORRUPT_ARCHIVE if broken else Reason.UNREADABLE))
 
@@ -74,8 +75,9 @@ class _Gunzip(io.RawIOBase):
     def readinto(self, target: Any) -> int:
         while True:
             data = self._inflate.unconsumed_tail or self._inflate.unused_data or self._stream.read(CHUNK // 4)
-            if self._inflate.eof:  # the end of a gzip member: another may follow, or zero padding
-                data = data.lstrip(b"\0")
+            if self._inflate.eof:  # the end of a gzip member: another may follow, also behind zero padding
+                while data and not (data := data.lstrip(b"\0")):
+                    data = self._stream.read(CHUNK // 4)
                 if data:
                     self._inflate = zlib.decompressobj(wbits=31)
             if not data:
@@ -91,6 +93,15 @@ class _Gunzip(io.RawIOBase):
 
 def _gunzip(stream: IO[bytes]) -> IO[bytes]:
     return cast(IO[bytes], io.BufferedReader(_Gunzip(stream), CHUNK // 4))
+
+
+def _printable(path: str) -> str:
+    """File names are bytes, tables hold text.
+
+    >>> print(_printable("caf\\udce9.xml"))
+    caf\\xe9.xml
+    """
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _open(path: str) -> IO[bytes]:
@@ -110,13 +121,15 @@ def _tar(stream: IO[bytes], file: File, record_tag: str | None, max_bytes: int) 
     # A container inside an archive is held whole, up to the size of what one task may hold.
     keep = MAX_CONTAINER if record_tag else max_bytes + 1
     for member in read_members(source.read, keep=keep):
-        place = Place(file.path, member.name)
+        place = Place(_printable(file.path), member.name)
         budget -= member.size
         if budget < 0:
             words = f"expands to more than {MAX_EXPANSION} times its size; reading stopped here"
             yield Item(place, b"", Refused(Reason.OVERSIZED, words))
             return
-        if len(member.content) < member.size and record_tag:
+        if member.problem:
+            yield Item(place, b"", Refused(Reason.UNREADABLE, member.problem))
+        elif len(member.content) < member.size and record_tag:
             yield Item(place, b"", Refused(Reason.OVERSIZED, f"a container of more than {keep} bytes in an archive"))
         else:
             yield from _entry(member.content, place, record_tag, max_bytes)
@@ -134,7 +147,7 @@ def _zip(stream: IO[bytes], place: Place, record_tag: str | None, max_bytes: int
             try:
                 with archive.open(info) as content:
                     yield from _entry(content, member, record_tag, max_bytes)
-            except _BROKEN as error:
+            except (*_BROKEN, UnicodeError) as error:  # names, too, may be damaged
                 yield Item(member, b"", _broken(error, Reason.CORRUPT_ARCHIVE))
 
 
@@ -159,7 +172,8 @@ def _entry(stream: IO[bytes] | bytes, place: Place, record_tag: str | None, max_
             yield Item(place, b"", Refused(Reason.INVALID_ENCODING, str(error)))
             return
         except _BROKEN as error:
-            yield Item(place, b"", _broken(error, Reason.CORRUPT_ARCHIVE if zipped else Reason.UNREADABLE))
+            packed = zipped or place.member
+            yield Item(place, b"", _broken(error, Reason.CORRUPT_ARCHIVE if packed else Reason.UNREADABLE))
             return
     if len(content) > max_bytes:
         yield Item(place, b"", Refused(Reason.OVERSIZED, f"more than {max_bytes} bytes"))
@@ -175,6 +189,9 @@ def _container(stream: IO[bytes], place: Place, record_tag: str, max_bytes: int)
         where = place._replace(record=record.ordinal, line=record.line)
         if record.fault == "oversized":
             yield Item(where, b"", Refused(Reason.OVERSIZED, f"a record of more than {max_bytes} bytes"))
+        elif record.fault == "unclosed":
+            words = "the container ends before its root element does: it is cut off, and records may be missing"
+            yield Item(place._replace(line=record.line), b"", Refused(Reason.TRUNCATED_RECORD, words, 1))
         elif record.fault:
             words = f"the container ends inside this <{record_tag}>"
             yield Item(where, record.content, Refused(Reason.TRUNCATED_RECORD, words))

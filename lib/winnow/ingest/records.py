@@ -14,12 +14,16 @@ class Record(NamedTuple):
     ordinal: int  # 1 is the first record of the container
     content: bytes
     line: int  # of the record's first byte in the container
-    fault: str = ""  # "truncated" or "oversized": the content is not whole
+    fault: str = (
+        ""  # "truncated" or "oversized": the content is not whole. "unclosed": no record, the container breaks off
+    )
 
 
-_DECLARATION = re.compile(rb"""\sxmlns(?::([^\s=]+))?\s*=\s*("[^"]*"|'[^']*')""")
+# Every attribute is read, so that a value that quotes a declaration is not taken for one.
+_ATTRIBUTE = re.compile(rb"""([^\s=<>"'/]+)\s*=\s*("[^"]*"|'[^']*')""")
 _NAME = re.compile(rb"[^\s/>]+")
 _REST = rb"""(?:[^<>"']|"[^"]*"|'[^']*')*>"""  # of a start tag: quoted values may hold '>'
+_START_TAG = re.compile(rb"<[^!?/<>\s]" + _REST)
 
 
 def split_records(chunks: Iterable[bytes], tag: str, *, max_bytes: int) -> Iterator[Record]:
@@ -36,11 +40,13 @@ def split_records(chunks: Iterable[bytes], tag: str, *, max_bytes: int) -> Itera
 
 # Comments, CDATA and processing instructions may quote tags: they are passed over as a whole.
 _OPAQUE = rb"(?P<opaque>!--|!\[CDATA\[|\?)"
+# In a DOCTYPE an entity's value may quote tags; the declarations of an internal subset are passed over one by one.
+_DECLARATION = rb"""(?P<declaration>!(?!--|\[)(?:[^<>"'\[]|"[^"]*"|'[^']*')*[>\[])"""
 _END_OF = {b"<!--": b"-->", b"<![CDATA[": b"]]>", b"<?": b"?>"}
 
 
 class _Splitter:
-    """Invariant: bytes before `_position` are read; the buffer begins at the open record or at the unread rest."""
+    """Invariant: bytes before `_position` are read, and those before `_begin` not needed any more."""
 
     def __init__(self, tag: str, max_bytes: int) -> None:
         name = rb"(?:[^\s<>/!?:]++:)?" + re.escape(tag.encode()) + rb"(?=[\s/>])"
@@ -48,16 +54,19 @@ class _Splitter:
         self._inside = re.compile(
             rb"<(?:" + _OPAQUE + rb"|(?P<close>/" + name + rb"\s*>)|(?P<open>" + name + _REST + rb"))"
         )
-        self._outside = re.compile(rb"<(?:" + _OPAQUE + rb"|(?P<close>/[^>]*>)|(?P<open>[^!?/<>\s]" + _REST + rb"))")
+        self._outside = re.compile(
+            rb"<(?:" + _OPAQUE + rb"|(?P<close>/[^>]*>)|(?P<open>[^!?/<>\s]" + _REST + rb")|" + _DECLARATION + rb")"
+        )
         self._is_record = re.compile(rb"<" + name)
         self._max_bytes = max_bytes
         self._buffer = b""
         self._position = 0
-        self._line = 1  # of the buffer's first byte
+        self._begin = 0  # of the open record, if one is open
+        self._line = 1  # at `_begin`
         self._ordinal = 0
-        self._scopes: list[dict[bytes, bytes]] = [{}]  # namespace declarations in scope, one per open ancestor
+        self._scopes: list[dict[bytes, bytes]] = [{}]  # namespace declarations in scope, one set per open ancestor
         self._until = b""  # the end of the opaque part we are in
-        self._open = False  # a record is open: it begins at the buffer's first byte
+        self._open = False  # a record is open
         self._depth = 0  # of nested elements of the record's own name
         self._oversized = False  # the open record is over the limit: find its end, keep nothing
 
@@ -68,6 +77,8 @@ class _Splitter:
             self._shrink()
         if self._open:
             yield self._record(len(self._buffer), "oversized" if self._oversized else "truncated")
+        elif len(self._scopes) > 1:
+            yield Record(self._ordinal + 1, b"", self._line, "unclosed")
 
     def _read(self) -> Iterator[Record]:
         while True:
@@ -93,53 +104,60 @@ class _Splitter:
                     yield self._record(self._position, "oversized" if self._oversized else "")
             elif kind == "open" and self._is_record.match(token[0]):
                 self._open, self._depth, self._oversized = True, 0, False
-                self._drop(token.start())
-                self._position = 0  # the start tag is read again, as the record's own
-            else:
+                self._advance(token.start())
+                self._position = token.start()  # the start tag is read again, as the record's own
+            elif kind != "declaration":
                 self._follow(kind, token[0])
 
     def _shrink(self) -> None:
-        if self._open and len(self._buffer) > self._max_bytes:
+        if self._open and len(self._buffer) - self._begin > self._max_bytes:
             self._oversized = True
         if not self._open or self._oversized:
             # A tag longer than a record may be is no tag: memory stays bounded whatever the bytes are.
             if len(self._buffer) - self._position > self._max_bytes:
                 self._position = len(self._buffer)
-            self._drop(self._position)
+            self._advance(self._position)
+        self._buffer = self._buffer[self._begin :]
+        self._position -= self._begin
+        self._begin = 0
 
-    def _drop(self, count: int) -> None:
-        self._line += self._buffer.count(b"\n", 0, count)
-        self._buffer = self._buffer[count:]
-        self._position -= count
+    def _advance(self, begin: int) -> None:
+        self._line += self._buffer.count(b"\n", self._begin, begin)
+        self._begin = begin
 
     def _follow(self, kind: str | None, tag: bytes) -> None:
         if kind == "close":
             if len(self._scopes) > 1:
                 self._scopes.pop()
         elif not tag.endswith(b"/>"):
-            declared = dict(_DECLARATION.findall(tag))
+            declared = _declarations(tag)
             self._scopes.append({**self._scopes[-1], **declared} if declared else self._scopes[-1])
 
     def _record(self, end: int, fault: str) -> Record:
         self._ordinal += 1
-        content = b"" if fault == "oversized" else self._buffer[:end]
+        content = b"" if fault == "oversized" else self._buffer[self._begin : end]
         if self._scopes[-1]:
             content = _with_declarations(content, self._scopes[-1])
         record = Record(self._ordinal, content, self._line, fault)
         self._open = False
-        self._drop(end)
+        self._advance(end)
         return record
+
+
+def _declarations(start_tag: bytes) -> dict[bytes, bytes]:
+    """Namespaces by `xmlns` or `xmlns:prefix`, in their quotes.
+
+    >>> _declarations(b"<a b=' xmlns=no' xmlns:p = 'u'>")
+    {b'xmlns:p': b"'u'"}
+    """
+    return {name: uri for name, uri in _ATTRIBUTE.findall(start_tag) if name.partition(b":")[0] == b"xmlns"}
 
 
 def _with_declarations(content: bytes, inherited: dict[bytes, bytes]) -> bytes:
     name = _NAME.match(content, 1)
     if name is None:
         return content
-    start_tag = content[: content.find(b">") + 1]
-    own = {prefix for prefix, _ in _DECLARATION.findall(start_tag)}
-    added = b"".join(
-        b" xmlns" + (b":" + prefix if prefix else b"") + b"=" + uri
-        for prefix, uri in inherited.items()
-        if prefix not in own
-    )
+    start_tag = _START_TAG.match(content)
+    own = _declarations(start_tag[0] if start_tag else content)
+    added = b"".join(b" " + name + b"=" + uri for name, uri in inherited.items() if name not in own)
     return content[: name.end()] + added + content[name.end() :]

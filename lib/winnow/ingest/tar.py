@@ -2,7 +2,7 @@
 
 The standard library's tarfile costs three times as much per small member as libxml2 needs to parse it, and gives up the
 members it has already read when the stream breaks off. This reader knows what archives of documents use: ustar, GNU
-long names and pax path and size records. Anything else that is not a regular file is passed over.
+long names and pax path and size records. Directories are passed over; what else is not a regular file has a problem.
 """
 
 import tarfile
@@ -10,7 +10,18 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 BLOCK = 512
-REGULAR = b"0\0"  # type flags of a regular file
+REGULAR = b"0\x007"  # type flags of a regular file; 7 is one that was laid out contiguously
+# Members that hold no content of their own, and type flags that describe the archive, not a member.
+_PROBLEMS = {
+    b"1": "a hard link; what it leads to is read where it stands",
+    b"2": "a symbolic link, not a regular file",
+    b"3": "not a regular file",
+    b"4": "not a regular file",
+    b"6": "not a regular file",
+    b"S": "a sparse file; make the archive without --sparse",
+}
+MAX_DESCRIPTION = 1 << 20  # bytes of a long name or of pax records: archives are hostile
+_MAX_DIGITS = 20  # of a number in a pax record
 _ENCODING = "utf-8"
 
 
@@ -18,10 +29,11 @@ class Member(NamedTuple):
     name: str
     size: int
     content: bytes  # at most `keep` bytes of it
+    problem: str = ""  # why it is no file that can be read
 
 
 def read_members(read: Callable[[int], bytes], *, keep: int) -> Iterator[Member]:
-    """Yield every regular file; raises tarfile.ReadError where the archive is damaged or breaks off.
+    """Yield every member but directories; raises tarfile.ReadError where the archive is damaged or breaks off.
 
     At most `keep` bytes of a member are held; the rest is read and dropped.
     """
@@ -29,12 +41,16 @@ def read_members(read: Callable[[int], bytes], *, keep: int) -> Iterator[Member]
     long_size: int | None = None
     while True:
         header = read(BLOCK)
-        if not header or header.count(0) == BLOCK:  # the end, marked or not
+        if header.count(0) == BLOCK:
             return
         if len(header) < BLOCK:
-            raise tarfile.ReadError("the archive ends inside a header")
+            raise tarfile.ReadError(
+                "the archive ends inside a header" if header else "the archive ends without its end mark"
+            )
         name, size, kind = _header(header)
         if kind in b"LKxg":  # describes the next member (L, x), or something we do not need (K, g)
+            if size > MAX_DESCRIPTION:
+                raise tarfile.ReadError("a long name or pax record without end")
             extra = _exactly(read, size)
             _exactly(read, -size % BLOCK)
             if kind == b"L":
@@ -42,7 +58,7 @@ def read_members(read: Callable[[int], bytes], *, keep: int) -> Iterator[Member]
             elif kind == b"x":
                 records = _pax(extra)
                 long_name = records.get("path", long_name)
-                long_size = int(records["size"]) if "size" in records else long_size
+                long_size = _decimal(records["size"].encode("utf-8", "replace")) if "size" in records else long_size
             continue
         name, size = long_name or name, size if long_size is None else long_size
         long_name = long_size = None
@@ -51,8 +67,8 @@ def read_members(read: Callable[[int], bytes], *, keep: int) -> Iterator[Member]
         while rest > 0:
             rest -= len(_exactly(read, min(rest, 1 << 20)))
         _exactly(read, -size % BLOCK)
-        if kind in REGULAR:
-            yield Member(name.encode("utf-8", "replace").decode(), size, content)
+        if kind in REGULAR or kind in _PROBLEMS:
+            yield Member(name.encode("utf-8", "replace").decode(), size, content, _PROBLEMS.get(kind, ""))
 
 
 def _exactly(read: Callable[[int], bytes], size: int) -> bytes:
@@ -74,19 +90,26 @@ def _header(block: bytes) -> tuple[str, int, bytes]:
 def _number(field: bytes) -> int:
     if field[0] & 0x80:  # GNU base 256, for sizes of 8 GiB and more
         return int.from_bytes(field[1:], "big")
-    try:
-        return int(field.strip(b"\0 ") or b"0", 8)
-    except ValueError:
-        raise tarfile.ReadError("not a tar header, or a damaged one (bad number)") from None
+    digits = field.strip(b"\0 ") or b"0"
+    if digits.strip(b"01234567"):
+        raise tarfile.ReadError("not a tar header, or a damaged one (bad number)")
+    return int(digits, 8)
+
+
+def _decimal(digits: bytes) -> int:
+    if not digits.isdigit() or len(digits) > _MAX_DIGITS:
+        raise tarfile.ReadError("a damaged pax record")
+    return int(digits)
 
 
 def _pax(data: bytes) -> dict[str, str]:
     records = {}
     while data:
-        length, _, _ = data.partition(b" ")
-        if not length.isdigit() or not 0 < int(length) <= len(data):
+        digits = data.partition(b" ")[0]
+        length = _decimal(digits)
+        if not 0 < length <= len(data):
             raise tarfile.ReadError("a damaged pax record")
-        key, _, value = data[len(length) + 1 : int(length) - 1].partition(b"=")
+        key, _, value = data[len(digits) + 1 : length - 1].partition(b"=")
         records[key.decode(_ENCODING, "replace")] = value.decode(_ENCODING, "surrogateescape")
-        data = data[int(length) :]
+        data = data[length:]
     return records
