@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from winnow.errors import UsageError
+from winnow.errors import DataError, UsageError
 from winnow.ingest.profiles import ProfileFile, read_profiles
 
 
@@ -82,11 +82,11 @@ def test_csv_is_read_like_jsonl(tmp_path: Path) -> None:
     first, second = file.profiles.to_pylist()
     assert first["xpath"] == '//a[. = "x, y"]'
     assert (second["namespaces"], second["ordered"], second["subscriber"]) == ([("p", "u")], True, "me")
-    assert [(number, reason) for number, _, reason in rejections(file)] == [
-        (4, "bad_field"),
-        (5, "bad_field"),
-        (6, "not_csv"),
-        (7, "missing_field"),
+    assert rejections(file) == [
+        (4, "c", "bad_field"),
+        (5, "d", "bad_field"),
+        (6, None, "not_csv"),
+        (7, "e", "missing_field"),
     ]
 
 
@@ -95,12 +95,37 @@ def test_gzip_and_wrong_calls(tmp_path: Path) -> None:
     assert read(path, gzip.compress(b'{"profile_id": "a", "xpath": "//a"}')).profiles.num_rows == 1
     for name, content, words in (
         ("p.csv", "id,path\n", "lacks"),
+        ("p.csv", "profile_id,xpath,xpath\n", "twice"),
         ("p.txt", "", "neither CSV nor JSONL"),
     ):
         with pytest.raises(UsageError, match=words):
             read(tmp_path / name, content)
     with pytest.raises(UsageError, match="no profile file"):
         read_profiles(str(tmp_path / "gone.csv"))
+    for content in (gzip.compress(b'{"profile_id": "a", "xpath": "//a"}\n' * 99)[:-9], b"not gzip"):
+        with pytest.raises(DataError, match="unreadable"):
+            read(path, content)
+
+
+def test_what_python_or_a_table_cannot_hold_rejects_only_its_row(tmp_path: Path) -> None:
+    rows = [
+        '{"profile_id": "a", "xpath": "//a", "n": ' + "9" * 5000 + "}",
+        '{"profile_id": "b", "xpath": "//b[. = \'\\ud800\']"}',
+        '{"profile_id": "\\udfff", "xpath": "//c"}',
+        '{"profile_id": "d", "xpath": "//d", "namespaces": {"p": "\\ud800"}}',
+        '{"profile_id": "e", "xpath": "//e", "colour\\ud800": 1}',
+        '{"profile_id": "f", "xpath": "//f[. = \'\\ud83d\\ude00\']"}',
+    ]
+    file = read(tmp_path / "p.jsonl", "\n".join(rows))
+    assert rejections(file) == [
+        (1, None, "not_json"),
+        (2, "b", "not_utf8"),
+        (3, "?", "not_utf8"),
+        (4, "d", "not_utf8"),
+    ]
+    assert file.profiles.column("profile_id").to_pylist() == ["e", "f"]
+    file = read(tmp_path / "p.csv", "profile_id,xpath,namespaces\na,//a," + "[" * 100_000 + "\nb,//b,\n")
+    assert rejections(file) == [(2, "a", "bad_field")]
 
 
 def test_the_real_profiles_are_all_read(corpora: Path) -> None:

@@ -65,3 +65,14 @@ def test_the_life_of_a_profile_set(spark: SparkSession, lake: str, tmp_path: Pat
     for table in ("profiles", "rejected_profiles"):
         location = f"{lake}/{table}"
         assert by_spark(spark, location) == by_delta_rs(location) == by_duckdb(location)
+
+
+def test_nothing_is_retired_while_a_row_hides_its_id(lake: str, tmp_path: Path) -> None:
+    file = tmp_path / "p.jsonl"
+    ingest(lake, file, A, B)
+    broken = json.dumps(B)[:-9] + "\n"
+    counts = ingest(lake, file, A, broken, retire_missing=True)
+    assert counts["missing, not retired: rows without id"] == 1
+    assert "retired" not in counts
+    assert [state for *_, state in profiles(lake)] == ["active", "active"]
+    assert ingest(lake, file, A, retire_missing=True)["retired"] == 1

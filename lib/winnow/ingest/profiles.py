@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import IO, Any, NamedTuple
 import pyarrow as pa
 from tqdm import tqdm
 
-from winnow.errors import UsageError
+from winnow.errors import DataError, UsageError
 from winnow.ingest.reasons import ProfileReason
 
 PROFILES = pa.schema(
@@ -55,8 +56,8 @@ class ProfileFile(NamedTuple):
 
 
 class _FaultError(Exception):
-    def __init__(self, reason: ProfileReason, message: str, column: int = 0) -> None:
-        self.reason, self.message, self.column = reason, message, column
+    def __init__(self, reason: ProfileReason, message: str, column: int = 0, profile_id: str | None = None) -> None:
+        self.reason, self.message, self.column, self.profile_id = reason, message, column, profile_id
 
 
 def read_profiles(path: str) -> ProfileFile:
@@ -72,7 +73,11 @@ def read_profiles(path: str) -> ProfileFile:
     with opener(file, "rb") as stream:
         rows = _csv_rows(stream) if kind == ".csv" else _json_rows(stream)
         shown = tqdm(rows, desc="profiles", unit=" rows", delay=2.0, mininterval=0.5 if sys.stderr.isatty() else 15.0)
-        return _collect(shown, str(file.absolute()))
+        try:
+            return _collect(shown, str(file.absolute()))
+        except (EOFError, OSError, zlib.error) as error:
+            # All or nothing: with half of a set, the other half would look like missing.
+            raise DataError("unreadable", f"{file.name} cannot be read: {error}", hint="nothing was taken") from error
 
 
 def _collect(rows: Iterable[tuple[int, str, dict[str, Any] | _FaultError]], source: str) -> ProfileFile:
@@ -90,8 +95,8 @@ def _collect(rows: Iterable[tuple[int, str, dict[str, Any] | _FaultError]], sour
             good[profile[0]] = profile
             first_row[profile[0]] = number
         except _FaultError as fault:
-            name = row.get("profile_id") if isinstance(row, dict) else None
-            name = name if isinstance(name, str) else None
+            name = row.get("profile_id") if isinstance(row, dict) else row.profile_id
+            name = _printable(name) if isinstance(name, str) else None
             bad.append((source, number, name, str(fault.reason), fault.column, fault.message, raw[:RAW_KEPT]))
     return ProfileFile(_table(list(good.values()), PROFILES), _table(bad, REJECTED), dict(ignored))
 
@@ -110,9 +115,9 @@ def _json_rows(stream: IO[bytes]) -> Iterator[tuple[int, str, dict[str, Any] | _
             row = json.loads(line)
         except UnicodeDecodeError as error:
             yield number, raw, _FaultError(ProfileReason.NOT_UTF8, "the row is not UTF-8", error.start + 1)
-        except (json.JSONDecodeError, RecursionError) as error:
-            words, column = getattr(error, "msg", "nested too deeply"), getattr(error, "colno", 0)
-            yield number, raw, _FaultError(ProfileReason.NOT_JSON, words, column)
+        except (ValueError, RecursionError) as error:
+            words = "nested too deeply" if isinstance(error, RecursionError) else getattr(error, "msg", str(error))
+            yield number, raw, _FaultError(ProfileReason.NOT_JSON, words, getattr(error, "colno", 0))
         else:
             known = isinstance(row, dict)
             yield number, raw, row if known else _FaultError(ProfileReason.NOT_JSON, "the row is not a JSON object")
@@ -127,6 +132,9 @@ def _csv_rows(stream: IO[bytes]) -> Iterator[tuple[int, str, dict[str, Any] | _F
     missing = [name for name in ("profile_id", "xpath") if name not in header]
     if missing:
         raise UsageError("bad_header", f"the CSV header {header} lacks {missing}", hint="columns: profile_id, xpath, …")
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        raise UsageError("bad_header", f"the CSV header {header} holds {twice} twice", hint="keep one of them")
     number = 1
     while True:
         number += 1
@@ -155,15 +163,18 @@ def _printable(text: str) -> str:
 
 def _from_csv(cells: dict[str, str]) -> dict[str, Any] | _FaultError:
     row: dict[str, Any] = {name: value for name, value in cells.items() if value != ""}
+    profile_id = row.get("profile_id")
     try:
         if "namespaces" in row:
             row["namespaces"] = json.loads(row["namespaces"])
-    except ValueError as error:
-        return _FaultError(ProfileReason.BAD_FIELD, f"namespaces is not a JSON object: {error}")
+    except (ValueError, RecursionError) as error:
+        words = f"namespaces is not a JSON object: {error}"
+        return _FaultError(ProfileReason.BAD_FIELD, words, profile_id=profile_id)
     if "ordered" in row:
         value = _TRUE.get(row["ordered"].strip().lower())
         if value is None:
-            return _FaultError(ProfileReason.BAD_FIELD, f"ordered is {row['ordered']!r}, not true or false")
+            words = f"ordered is {row['ordered']!r}, not true or false"
+            return _FaultError(ProfileReason.BAD_FIELD, words, profile_id=profile_id)
         row["ordered"] = value
     return row
 
@@ -173,13 +184,15 @@ def _profile(row: dict[str, Any], ignored: Counter[str]) -> tuple[Any, ...]:
         near = difflib.get_close_matches(name, _KNOWN, n=1, cutoff=0.8)
         if near:  # a misspelt option that went unnoticed would change the profile's meaning
             raise _FaultError(ProfileReason.UNKNOWN_FIELD, f"field {name!r} is unknown; did you mean {near[0]!r}?")
-        ignored[name] += 1
+        ignored[_printable(name)] += 1
     profile_id, xpath = _text(row, "profile_id", MAX_ID), _text(row, "xpath", MAX_XPATH)
     if profile_id is None or xpath is None:
         raise _FaultError(ProfileReason.MISSING_FIELD, f"{'profile_id' if profile_id is None else 'xpath'} is missing")
     namespaces = row.get("namespaces") or {}
     if not isinstance(namespaces, dict) or not all(isinstance(uri, str) for uri in namespaces.values()):
         raise _FaultError(ProfileReason.BAD_FIELD, "namespaces is not an object of prefix: URI")
+    for text in (*namespaces, *namespaces.values()):
+        _check_unicode("namespaces", text)
     ordered = row.get("ordered") or False
     if not isinstance(ordered, bool):
         raise _FaultError(ProfileReason.BAD_FIELD, f"ordered is {ordered!r}, not true or false")
@@ -201,7 +214,14 @@ def _text(row: dict[str, Any], name: str, limit: int) -> str | None:
         raise _FaultError(
             ProfileReason.TOO_LONG, f"{name} has {len(value)} characters, the limit is {limit}", limit + 1
         )
+    _check_unicode(name, value)
     return value if value.strip() else None
+
+
+def _check_unicode(name: str, value: str) -> None:
+    """JSON can write half of a surrogate pair, which is no character and fits in no table."""
+    if not value.isascii() and value != _printable(value):
+        raise _FaultError(ProfileReason.NOT_UTF8, f"{name} holds half of a surrogate pair")
 
 
 def _date(row: dict[str, Any], name: str) -> dt.date | None:

@@ -23,7 +23,8 @@ from winnow.pipeline.report import RunReport
 OUTCOMES = ("new", "changed", "updated", "revived", "retired")
 
 # One row per profile that must change: the file's values, the newest stored version `old`, and the outcome. A row that
-# is in the file but was rejected is not missing: its stored version stays active.
+# is in the file but was rejected is not missing: its stored version stays active. Where a row is so broken that it does
+# not even show its id, any profile may be meant, and none is retired.
 _STEPS = """
 CREATE TEMP TABLE steps AS
 WITH newest AS (
@@ -35,7 +36,8 @@ SELECT
         WHEN given.profile_id IS NULL THEN
             CASE WHEN newest.state = 'active' AND $retire_missing
                   AND newest.profile_id NOT IN (SELECT profile_id FROM rejected WHERE profile_id IS NOT NULL)
-                 THEN 'retired' END
+                 THEN CASE WHEN EXISTS (SELECT 1 FROM rejected WHERE profile_id IS NULL)
+                           THEN 'not retired' ELSE 'retired' END END
         WHEN newest.profile_id IS NULL THEN 'new'
         WHEN (given.xpath, given.ordered, given.namespaces) IS DISTINCT FROM
              (newest.xpath, newest.ordered, newest.namespaces) THEN 'changed'
@@ -53,7 +55,7 @@ SELECT id AS profile_id,
        (coalesce(old.profile_version, 0) + (outcome IN ('new', 'changed'))::INTEGER)::INTEGER AS profile_version,
        given.xpath, given.namespaces, given.ordered, given.subscriber, given.destination,
        given.valid_from, given.valid_to, 'active' AS state
-FROM steps WHERE outcome <> 'retired'
+FROM steps WHERE outcome NOT IN ('retired', 'not retired')
 UNION ALL
 SELECT id, old.profile_version, old.xpath, old.namespaces, old.ordered, old.subscriber, old.destination,
        old.valid_from, old.valid_to, CASE outcome WHEN 'retired' THEN 'retired' ELSE 'superseded' END
@@ -90,6 +92,7 @@ def run(config: Config) -> RunReport:
     report.counts = {
         "read": file.profiles.num_rows + file.rejected.num_rows,
         **{name: outcomes[name] for name in OUTCOMES},
+        **({"missing, not retired: rows without id": kept} if (kept := outcomes["not retired"]) else {}),
         "unchanged": unchanged,
         "rejected": rejected.total(),
         **{f"rejected: {reason}": rejected[reason] for reason in sorted(rejected)},
