@@ -19,7 +19,6 @@ SPARK = (
     "winnow.lake.daemon",
     "winnow.pipeline.ingest_documents",
     "winnow.pipeline.match_documents",
-    "winnow.pipeline.progress",
 )
 seen = 0
 for module in pkgutil.walk_packages(winnow.__path__, "winnow."):

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,17 +12,18 @@ from winnow.ingest.accept import Accepted, Limits, Refused, accept
 from winnow.ingest.read import Item, read_file
 from winnow.ingest.sources import File
 from winnow.lake.contracts import load_contract
-from winnow.lake.parts import PartWriter, arrow_schema
+from winnow.lake.parts import Part, PartWriter, arrow_schema
 
 TABLES = ("documents", "document_sources", "quarantine")
 BATCH_BYTES = 4 << 20
 BATCH_ROWS = 2000
 
-# What a task tells the driver: a part it wrote, or how many items had a reason (none: accepted). Besides, an empty row
-# per item read, so that Spark's live row count is the progress.
-OUTCOME = pa.schema(
-    [("table", pa.string()), ("path", pa.string()), ("rows", pa.int64()), ("size", pa.int64()), ("reason", pa.string())]
-)
+
+class Outcome(NamedTuple):
+    """What a task tells the driver."""
+
+    parts: list[Part]
+    items: dict[str, int]  # by reason; '' is accepted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,21 +34,16 @@ class Scan:
     date: dt.date
     record_tag: str | None
     limits: Limits
+    tell: Callable[[int], None]  # so many items are done
 
-    def __call__(self, files: Iterable[File]) -> Iterator[pa.RecordBatch]:
+    def __call__(self, files: Iterable[File]) -> Outcome:
         output = _Output(self)
         for file in files:
             for item in read_file(file, record_tag=self.record_tag, max_bytes=self.limits.max_bytes):
                 if output.add(item):
-                    yield _outcomes([(None,) * 5] * output.flush())
-        yield _outcomes([(None,) * 5] * output.flush())
-        yield _outcomes(output.close())
-
-
-def _outcomes(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
-    columns = list(zip(*rows, strict=True)) or [()] * len(OUTCOME)
-    arrays = [pa.array(column, type=field.type) for column, field in zip(columns, OUTCOME, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=OUTCOME)
+                    self.tell(output.flush())
+        self.tell(output.flush())
+        return output.close()
 
 
 class _Rows(NamedTuple):
@@ -90,7 +86,7 @@ class _Output:
                 row = (quarantine_id, *where, str(reason), line, column, message, content or None, len(content))
                 self._rows.quarantine.append(row)
                 self._bytes += len(content)
-        self._items[reason] = self._items.get(reason, 0) + 1
+        self._items[str(reason)] = self._items.get(str(reason), 0) + 1
         self._pending += 1
         return self._bytes >= BATCH_BYTES or self._pending >= BATCH_ROWS
 
@@ -104,6 +100,5 @@ class _Output:
         done, self._pending, self._bytes, self._rows = self._pending, 0, 0, _Rows([], [], [])
         return done
 
-    def close(self) -> list[tuple[Any, ...]]:
-        parts = [part for writer in self._writers.values() for part in writer.close()]
-        return [(*part, None) for part in parts] + [("", "", n, 0, str(reason)) for reason, n in self._items.items()]
+    def close(self) -> Outcome:
+        return Outcome([part for writer in self._writers.values() for part in writer.close()], self._items)

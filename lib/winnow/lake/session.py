@@ -25,7 +25,6 @@ SETTINGS = {
     "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",
     "spark.sql.inMemoryColumnarStorage.batchSize": "500",
     "spark.python.daemon.module": "winnow.lake.daemon",
-    "spark.executor.heartbeatInterval": "1s",  # carries the row counts that people see as progress
 }
 
 
@@ -51,6 +50,11 @@ def open_session(*, master: str | None = None, app: str = "winnow") -> SparkSess
     session = builder.getOrCreate()
     logging.getLogger("py4j").setLevel(logging.WARNING)
     return session
+
+
+def driver_host(session: SparkSession) -> str:
+    """The address at which executors reach this process."""
+    return str(session.sparkContext.getConf().get("spark.driver.host", "127.0.0.1"))
 
 
 def _submit_arguments() -> str:

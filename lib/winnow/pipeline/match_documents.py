@@ -6,7 +6,7 @@ Writes: matches_staged, the whole of the interval in one commit; an empty result
 
 import datetime as dt
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,14 +17,14 @@ from pyspark.sql import SparkSession
 
 from winnow.engines import DEFAULT_ENGINE
 from winnow.lake.parts import Part, filesystem
+from winnow.lake.session import driver_host
 from winnow.lake.store import ensure_tables, partition_files, replace_partition, require_table
 from winnow.matcher import Matcher
-from winnow.pipeline.match_task import MatchTask, Question, Split
-from winnow.pipeline.progress import Progress
+from winnow.pipeline.match_task import Answer, MatchTask, Question, Split
+from winnow.pipeline.progress import Channel, Progress
 from winnow.pipeline.report import RunReport
 
 SPLIT_BYTES = 32 << 20  # of documents per split
-OUTCOME = "table string, path string, rows long, size long, funnel map<string,long>"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +57,8 @@ def run(spark: SparkSession, config: Config) -> RunReport:
         kept = pa.array([name not in rejected for name in profiles.column("profile_id").to_pylist()], pa.bool_())
         columns = ["profile_id", "profile_version", "subscriber", "destination"]
         question = Question(pickle.dumps(matcher, protocol=5), profiles.filter(kept).select(columns), sources)
-    with report.stage("match"), Progress(spark, "matching", unit="splits"):
-        parts, funnel = _distribute(spark, splits, question, config)
+    with report.stage("match"), Progress("matching", host=driver_host(spark)) as channel:
+        parts, funnel = _distribute(spark, splits, question, config, channel)
     with report.stage("commit"):
         commit = {"job": "match_documents", "run_id": config.run_id, "engine": config.engine, "inputs": versions}
         version = replace_partition(config.lake, "matches_staged", parts, {"match_date": config.date}, commit)
@@ -109,37 +109,22 @@ def to_splits(files: Iterable[str]) -> list[Split]:
 
 
 def _distribute(
-    spark: SparkSession, splits: list[Split], question: Question, config: Config
+    spark: SparkSession, splits: list[Split], question: Question, config: Config, channel: Channel
 ) -> tuple[list[Part], dict[str, int]]:
-    task = MatchTask(lake=config.lake, date=config.date, run_id=config.run_id)
-    tasks = min(len(splits), spark.sparkContext.defaultParallelism * 2)
-    shared = spark.sparkContext.broadcast((question, splits))
+    context = spark.sparkContext
+    worker = MatchTask(lake=config.lake, date=config.date, run_id=config.run_id, tell=channel.tell)
+    tasks = min(len(splits), context.defaultParallelism * 2)
+    shared = context.broadcast((question, splits))
 
-    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def task(index: int) -> Answer:
         question, splits = shared.value
-        for index in (index for batch in batches for index in batch.column(0).to_pylist()):
-            answer = task(splits[index::tasks], question)
-            rows = [{**part._asdict(), "funnel": None} for part in answer.parts]
-            rows.append({"table": "", "path": "", "rows": 0, "size": 0, "funnel": list(answer.funnel.items())})
-            yield pa.RecordBatch.from_pylist(rows, schema=_OUTCOME)
+        return worker(splits[index::tasks], question)
 
-    outcomes = spark.range(0, tasks, 1, numPartitions=max(tasks, 1)).mapInArrow(work, OUTCOME).collect()
+    answers = context.parallelize(range(tasks), max(tasks, 1)).map(task).collect()
     shared.unpersist()
-    parts = [Part(row["table"], row["path"], row["rows"], row["size"]) for row in outcomes if row["table"]]
     funnel: dict[str, int] = {}
-    for row in outcomes:
-        for name, count in (row["funnel"] or {}).items():
+    for answer in answers:
+        for name, count in answer.funnel.items():
             known = funnel.get(name, 0)
             funnel[name] = max(known, count) if name in {"paths", "branches"} else known + count
-    return sorted(parts), funnel
-
-
-_OUTCOME = pa.schema(
-    [
-        ("table", pa.string()),
-        ("path", pa.string()),
-        ("rows", pa.int64()),
-        ("size", pa.int64()),
-        ("funnel", pa.map_(pa.string(), pa.int64())),
-    ]
-)
+    return sorted(part for answer in answers for part in answer.parts), funnel

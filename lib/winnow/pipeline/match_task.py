@@ -2,7 +2,7 @@
 
 import datetime as dt
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -45,6 +45,7 @@ class MatchTask:
     lake: str
     date: dt.date
     run_id: str
+    tell: Callable[[int], None]  # so many documents are done
 
     def __call__(self, splits: Iterable[Split], question: Question) -> Answer:
         matcher = _matcher(question)
@@ -54,6 +55,7 @@ class MatchTask:
             found = matcher.match_contents(contents)
             if found.documents.size:
                 writer.write(self._rows(ids, found, matcher, question))
+            self.tell(len(contents))
         counts = matcher.funnel._asdict()
         sums = {name: counts[name] - before[name] for name in counts if name not in {"paths", "branches"}}
         return Answer(writer.close(), sums | {name: counts[name] for name in ("paths", "branches")})
