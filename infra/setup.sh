@@ -34,7 +34,7 @@ fresh() { [ "$(cat "$1/.winnow-stamp" 2>/dev/null)" = "$2" ]; }
 environment() {
     local folder=$1 lock=$2 print
     print="$(fingerprint "$lock") $python"
-    fresh "$folder" "$print" && return 1
+    if fresh "$folder" "$print"; then return; fi
     echo "setup: installing $folder from $lock"
     "$uv" venv --quiet --clear --python "$python" "$folder"
     # Byte code once: without it every process compiles what it imports, where writing it later is switched off.
@@ -48,6 +48,7 @@ flock 9 # two set-ups at once would tear each other's environment
 
 python=$(find_python)
 check_java
+export UV_SYSTEM_CERTS=true # trust what the machine trusts, as pip does
 
 uv=.winnow/bootstrap/bin/uv
 if ! fresh .winnow/bootstrap "$(fingerprint infra/requirements/bootstrap.txt)"; then
@@ -57,7 +58,7 @@ if ! fresh .winnow/bootstrap "$(fingerprint infra/requirements/bootstrap.txt)"; 
     fingerprint infra/requirements/bootstrap.txt >.winnow/bootstrap/.winnow-stamp
 fi
 
-environment .venv infra/requirements/job.txt || true
+environment .venv infra/requirements/job.txt
 if ! fresh .venv/jars "$(fingerprint infra/jars.txt .venv/.winnow-stamp)"; then
     echo "setup: resolving the Delta jars of infra/jars.txt"
     .venv/bin/python infra/fetch_jars.py infra/jars.txt .venv/jars >.winnow/jars.log 2>&1 || { tail -20 .winnow/jars.log; die "the jars could not be resolved; the whole log is .winnow/jars.log"; }
@@ -69,4 +70,4 @@ if ! fresh .venv/bin "$(fingerprint pyproject.toml .venv/.winnow-stamp)" || [ ! 
 fi
 
 [ "${1:-}" = "--jobs-only" ] && exit 0
-environment .venv-airflow infra/requirements/airflow.txt || true
+environment .venv-airflow infra/requirements/airflow.txt
