@@ -81,9 +81,41 @@ def test_wrong_calls_say_what_to_do(folder: Path, capfd: pytest.CaptureFixture[s
     words = ["match", str(folder / "in"), "--profiles", str(folder / "profiles.jsonl")]
     assert main([*words, "--output", "m.xls"]) == 2
     assert main([*words, "--engine", "nope"]) == 2
-    told = capfd.readouterr().err
+    assert main(["match", str(folder / "none*"), *words[2:]]) == 2
+    out, told = capfd.readouterr()
+    assert not out, "no header before the call is known to be right"
     assert "neither .csv, .jsonl nor .parquet" in told
     assert "there is no engine 'nope' (one of boxpath" in told
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--max-bytes", "-5"), ("--max-bytes", "many"), ("--record-tag", ""), ("--record-tag", "<r>")]
+)
+def test_wrong_values_are_refused_at_once(
+    folder: Path, option: str, value: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for words in (["match", "x", "--profiles", "x"], ["ingest", "documents", "x", "--date", "2026-11-16"]):
+        with pytest.raises(SystemExit, match="2"):
+            main([*words, option, value])
+        assert f"argument {option}: {value!r} is not" in capfd.readouterr().err
+
+
+def test_wrong_lakes_and_addresses(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    profiles = str(folder / "profiles.jsonl")
+    assert main(["ingest", "profiles", profiles, "--lake", profiles]) == 2
+    assert main(["match", "nowhere://x/y", "--profiles", profiles]) == 2
+    told = capfd.readouterr().err
+    assert "bad_lake" in told
+    assert "cannot read 'nowhere://x/y'" in told
+
+
+def test_the_unexpected_is_one_sentence(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    def fail(_: object) -> int:
+        raise PermissionError(13, "Permission denied", "/x")
+
+    monkeypatch.setattr("winnow.cli.check.run", fail)
+    assert main(["check", "x.csv"]) == 1
+    assert "winnow: PermissionError: [Errno 13] Permission denied: '/x'" in capfd.readouterr().err
 
 
 def test_an_interrupted_output_leaves_no_file(folder: Path) -> None:
@@ -125,6 +157,9 @@ def test_explain_on_the_command_line(folder: Path, capfd: pytest.CaptureFixture[
     out, err = capfd.readouterr()
     assert "/order/item[2]/@price" in out
     assert "fails at p:nothing" in out
-    assert "syntax" in err
+    assert "syntax_error: column 8: " in err
+    with pytest.raises(SystemExit, match="2"):
+        main(["explain", document, "--profile", "//p:a", "--namespace", "p"])
+    assert "'p' is not PREFIX=URI" in capfd.readouterr().err
     assert main(["explain", document, "--profile", "//item", "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["patterns"][0]["branches"][0]["finding"] == "/order/item[1]"

@@ -9,6 +9,40 @@ def add_lake_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--master", help="Spark master (default: WINNOW_MASTER or local[*])")
 
 
+def positive(text: str) -> int:
+    """A whole number from 1.
+
+    >>> positive("1000")
+    1000
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
+def tag(text: str) -> str:
+    """An element's name; an empty one is mostly a variable that was not set.
+
+    >>> tag("PubmedArticle")
+    'PubmedArticle'
+    """
+    if not text or set(text) & set(" \t\r\n<>/='\""):
+        raise argparse.ArgumentTypeError(f"{text!r} is not the name of an element")
+    return text
+
+
+def binding(text: str) -> tuple[str, str]:
+    """PREFIX=URI.
+
+    >>> binding("p=urn:x")
+    ('p', 'urn:x')
+    """
+    prefix, _, uri = text.partition("=")
+    if not prefix or not uri:
+        raise argparse.ArgumentTypeError(f"{text!r} is not PREFIX=URI")
+    return prefix, uri
+
+
 def date(text: str) -> dt.date:
     """An ISO date.
 

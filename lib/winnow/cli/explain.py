@@ -5,11 +5,15 @@ import json
 import sys
 from pathlib import Path
 
+from winnow.cli.common import binding
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("document", type=Path, metavar="DOCUMENT")
     parser.add_argument("--profile", required=True, metavar="XPATH")
-    parser.add_argument("--namespace", action="append", default=[], metavar="PREFIX=URI", help="may be repeated")
+    parser.add_argument(
+        "--namespace", type=binding, action="append", default=[], metavar="PREFIX=URI", help="may be repeated"
+    )
     parser.add_argument("--ordered", action="store_true", help="sibling branches must match in document order")
     parser.add_argument("--json", action="store_true", help="for machines")
 
@@ -18,8 +22,8 @@ def run(args: argparse.Namespace) -> int:
     from winnow.errors import DataError, UsageError
     from winnow.explain import explain
     from winnow.ingest.accept import DEFAULT_LIMITS, Refused, accept
+    from winnow.xpath import Rejected
 
-    bound = dict(pair.partition("=")[::2] for pair in args.namespace)
     if not args.document.is_file():
         raise UsageError("no_input", f"there is no document {str(args.document)!r}")
     content = args.document.read_bytes()
@@ -27,7 +31,11 @@ def run(args: argparse.Namespace) -> int:
     if isinstance(verdict, Refused):
         place = f" (line {verdict.line}, column {verdict.column})" if verdict.line else ""
         raise DataError(verdict.reason, f"{args.document} is not a document: {verdict.message}{place}")
-    story = explain(content, args.profile, bound, ordered=args.ordered)
+    try:
+        story = explain(content, args.profile, dict(args.namespace), ordered=args.ordered)
+    except Rejected as rejected:
+        words = f"column {rejected.column}: {rejected.message}" if rejected.column else rejected.message
+        raise DataError(rejected.code, words, hint=rejected.hint) from rejected
     if args.json:
         patterns = [{**p._asdict(), "branches": [b._asdict() for b in p.branches]} for p in story.patterns]
         json.dump({**story._asdict(), "patterns": patterns}, sys.stdout, ensure_ascii=False)

@@ -2,7 +2,7 @@
 
 import argparse
 
-from winnow.cli.common import add_lake_arguments, date
+from winnow.cli.common import add_lake_arguments, date, positive, tag
 from winnow.ingest.accept import DEFAULT_LIMITS, Limits
 
 
@@ -11,9 +11,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     documents = kinds.add_parser("documents", help="XML files, directories, globs, .gz, .zip, .tar.gz")
     documents.add_argument("paths", nargs="+", metavar="PATH")
     documents.add_argument("--date", required=True, type=date, help="the data interval, e.g. 2026-11-16")
-    documents.add_argument("--record-tag", help="split container files: each element of this name is a document")
-    documents.add_argument("--max-bytes", type=int, default=DEFAULT_LIMITS.max_bytes, help="refuse larger ones")
-    documents.add_argument("--max-nodes", type=int, default=DEFAULT_LIMITS.max_nodes, help="refuse those with more")
+    documents.add_argument(
+        "--record-tag", type=tag, help="split container files: each element of this name is a document"
+    )
+    documents.add_argument("--max-bytes", type=positive, default=DEFAULT_LIMITS.max_bytes, help="refuse larger ones")
+    documents.add_argument(
+        "--max-nodes", type=positive, default=DEFAULT_LIMITS.max_nodes, help="refuse those with more"
+    )
     add_lake_arguments(documents)
     profiles = kinds.add_parser("profiles", help="CSV or JSONL with profile_id, xpath and optional columns")
     profiles.add_argument("file", metavar="FILE")
@@ -33,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
             lake=lake,
             paths=tuple(args.paths),
             date=args.date,
-            record_tag=args.record_tag or None,
+            record_tag=args.record_tag,
             limits=Limits(args.max_bytes, args.max_nodes),
         )
         report = ingest_documents.run(open_session(master=args.master), documents)

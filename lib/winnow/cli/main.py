@@ -49,6 +49,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("winnow: interrupted; run the same command again to finish", file=sys.stderr)
         return 130
+    except BrokenPipeError:  # whoever read our output has left, as `head` does; Python would complain once more at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        # A person gets a sentence; a log keeps everything.
+        level = logging.DEBUG if sys.stderr.isatty() else logging.ERROR
+        logging.getLogger(__name__).log(level, "unexpected", exc_info=True)
+        words = " ".join(str(error).split("\n", 1)[0].split()) or "no words"
+        print(f"winnow: {type(error).__name__}: {words} (WINNOW_LOG=DEBUG shows where)", file=sys.stderr)
+        return 1
     return code
 
 

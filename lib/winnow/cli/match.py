@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from winnow.cli.common import positive, tag
+
 if TYPE_CHECKING:
+    from winnow.ingest.sources import File
     from winnow.matcher import Matcher
 
 _CHUNK = 20_000
@@ -20,42 +23,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profiles", required=True, metavar="FILE", help="CSV or JSONL with profile_id, xpath, …")
     parser.add_argument("--engine", default="boxpath", metavar="NAME", help="boxpath (default), boxfilter, b-boxfilter")
     parser.add_argument("--output", default="-", metavar="FILE", help=".csv, .jsonl or .parquet; - is CSV on stdout")
-    parser.add_argument("--record-tag", help="split container files: each element of this name is a document")
-    parser.add_argument("--max-bytes", type=int, default=DEFAULT_LIMITS.max_bytes, help="refuse larger documents")
+    parser.add_argument("--record-tag", type=tag, help="split container files: each element of this name is a document")
+    parser.add_argument("--max-bytes", type=positive, default=DEFAULT_LIMITS.max_bytes, help="refuse larger documents")
 
 
 def run(args: argparse.Namespace) -> int:
     from winnow.cli.output import open_output
     from winnow.ingest.accept import DEFAULT_LIMITS
     from winnow.ingest.profiles import read_profiles
+    from winnow.ingest.sources import list_files
     from winnow.matcher import Matcher
 
+    # First what may be wrong in the call: it should cost neither work nor half an output.
+    matcher = Matcher(engine=args.engine, limits=DEFAULT_LIMITS._replace(max_bytes=args.max_bytes))
+    files = list(list_files(args.documents))
     file = read_profiles(args.profiles)
-    with open_output(args.output) as write:  # first: a wrong name should not cost the work
-        matcher = Matcher(
-            (
-                (row["profile_id"], row["xpath"], dict(row["namespaces"]), row["ordered"])
-                for row in file.profiles.to_pylist()
-            ),
-            engine=args.engine,
-            limits=DEFAULT_LIMITS._replace(max_bytes=args.max_bytes),
+    with open_output(args.output) as write:
+        matcher.add(
+            (row["profile_id"], row["xpath"], dict(row["namespaces"]), row["ordered"])
+            for row in file.profiles.to_pylist()
         )
         unread: list[str] = []
-        matches = iter(matcher.match(_documents(args, unread)))
+        matches = iter(matcher.match(_documents(files, args, unread)))
         while rows := list(islice(matches, _CHUNK)):
             write(rows)
     return _summary(matcher, unread, file.rejected.to_pylist())
 
 
-def _documents(args: argparse.Namespace, unread: list[str]) -> Iterator[tuple[str, bytes]]:
+def _documents(files: list["File"], args: argparse.Namespace, unread: list[str]) -> Iterator[tuple[str, bytes]]:
     """(name, bytes); what cannot even be read goes to `unread`. Names are `file!member#record`."""
     from tqdm import tqdm
 
     from winnow.ingest.read import read_file
-    from winnow.ingest.sources import list_files
 
     with tqdm(desc="matching", unit=" documents", delay=2.0, mininterval=0.5 if sys.stderr.isatty() else 15.0) as bar:
-        for file in list_files(args.documents):
+        for file in files:
             for item in read_file(file, record_tag=args.record_tag, max_bytes=args.max_bytes):
                 place = item.place
                 name = place.source + (f"!{place.member}" if place.member else "")

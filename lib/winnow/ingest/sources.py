@@ -131,8 +131,11 @@ def _stat(path: Path, inside: Path) -> File:
 
 def _remote(uri: str) -> Iterator[File]:
     scheme = uri.split("://", maxsplit=1)[0]
-    filesystem, path = pafs.FileSystem.from_uri(uri)
-    info = filesystem.get_file_info(path)
+    try:
+        filesystem, path = pafs.FileSystem.from_uri(uri)
+        info = filesystem.get_file_info(path)
+    except (OSError, ValueError) as error:  # ArrowInvalid is a ValueError
+        raise UsageError("no_input", f"cannot read {uri!r}: {error}", hint="is the address right?") from error
     if info.type == pafs.FileType.Directory:
         for entry in filesystem.get_file_info(pafs.FileSelector(path, recursive=True)):
             if entry.type == pafs.FileType.File:

@@ -29,7 +29,11 @@ def lake_path(given: str | None) -> str:
     's3a://bucket/lake'
     """
     path = (given or os.environ.get("WINNOW_LAKE") or DEFAULT_LAKE).rstrip("/")
-    return path if "://" in path else str(Path(path).absolute())
+    if "://" in path:
+        return path
+    if Path(path).exists() and not Path(path).is_dir():
+        raise UsageError("bad_lake", f"{path} is a file", hint="give a folder; it is made where there is none")
+    return str(Path(path).absolute())
 
 
 class Column(NamedTuple):
