@@ -196,5 +196,6 @@ def test_a_container_that_breaks_off_between_records_is_reported(tmp_path: Path)
 
 def test_names_that_are_not_text_become_text(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"\xff.xml")).write_bytes(b"<a/>")
-    (tmp_path / os.fsdecode(b"\xfe.tar")).write_bytes(bytes(512) + _member(b"x", b"0", b"0"))
-    assert [outcome(i) for i in items(tmp_path)] == [(r"\xff.xml", b"<a/>")]
+    members = [_member(name, b"00000000004\0", b"0", b"<a/>") for name in (b"\xfe.xml", b"\xfd.xml")]
+    (tmp_path / os.fsdecode(b"\xfe.tar")).write_bytes(b"".join([*members, bytes(1024)]))
+    assert sorted(outcome(i)[0] for i in items(tmp_path)) == [r"\xfd.xml", r"\xfe.xml", r"\xff.xml"]

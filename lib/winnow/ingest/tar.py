@@ -68,7 +68,16 @@ def read_members(read: Callable[[int], bytes], *, keep: int) -> Iterator[Member]
             rest -= len(_exactly(read, min(rest, 1 << 20)))
         _exactly(read, -size % BLOCK)
         if kind in REGULAR or kind in _PROBLEMS:
-            yield Member(name.encode("utf-8", "replace").decode(), size, content, _PROBLEMS.get(kind, ""))
+            yield Member(_printable(name), size, content, _PROBLEMS.get(kind, ""))
+
+
+def _printable(name: str) -> str:
+    """Names are bytes, tables hold text: two that differ still do.
+
+    >>> print(_printable("caf\\udce9.xml"))
+    caf\\xe9.xml
+    """
+    return name.encode(_ENCODING, "surrogateescape").decode(_ENCODING, "backslashreplace")
 
 
 def _exactly(read: Callable[[int], bytes], size: int) -> bytes:
