@@ -144,6 +144,12 @@ def test_explain_tells_where(xpath: str, matches: bool, findings: list[str]) -> 
     assert [branch.finding for branch in story.patterns[0].branches] == findings
 
 
+def test_explain_sees_the_empty_text_node_of_an_empty_cdata_section() -> None:
+    for content in (b"<r><![CDATA[]]></r>", b"<r><!-- --><![CDATA[]]></r>"):
+        story = explain(content, "/r/text()[. = '']")
+        assert [branch.finding for branch in story.patterns[0].branches] == ["/r/text()[1]"]
+
+
 def test_explain_says_when_branches_do_not_meet() -> None:
     assert "below one node" in explain(DOCUMENT, "//a[b][c]").patterns[0].note
     assert "in document order" in explain(DOCUMENT, "/r[a/c][a/b]", ordered=True).patterns[0].note

@@ -40,12 +40,12 @@ def read(tree: etree._Element | etree._ElementTree) -> Doc:
 
 def _element(element: etree._Element) -> Doc:
     children = [Doc(Kind.ATTRIBUTE, str(name), str(value), []) for name, value in element.attrib.items()]
-    if element.text:
+    if element.text is not None:  # an empty CDATA section alone is an empty text node
         children.append(Doc(Kind.TEXT, None, element.text, []))
     for child in element:
         if isinstance(child.tag, str):
             children.append(_element(child))
-        if child.tail:
+        if child.tail is not None:
             children.append(Doc(Kind.TEXT, None, child.tail, []))
     value = "".join(child.value for child in children if child.kind is not Kind.ATTRIBUTE)
     return Doc(Kind.ELEMENT, str(element.tag), value, children)
