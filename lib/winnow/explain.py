@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from winnow.ingest.accept import parse
+from winnow.parsing import parse
 from winnow.xpath import Compiled, Node, Pattern, branches, compile_profile, pattern_text
 from winnow.xpath.compiled import Class
 from winnow.xpath.libxml2 import Evaluator

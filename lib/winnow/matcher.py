@@ -22,7 +22,8 @@ from winnow.engines.profiles import ProfileTable
 from winnow.engines.symbols import PathSymbols
 from winnow.engines.twigs import Bytes, Ints, Longs
 from winnow.errors import UsageError
-from winnow.ingest.accept import DEFAULT_LIMITS, Limits, Refused, accept, parse
+from winnow.ingest.accept import DEFAULT_LIMITS, Limits, Refused, accept
+from winnow.parsing import parse
 from winnow.xpath import Pattern, Rejected, compile_profile
 
 Profile: TypeAlias = tuple[Any, ...] | Mapping[str, Any]

@@ -4,7 +4,8 @@ from typing import Any, NamedTuple, cast
 
 from lxml import etree
 
-from winnow.encoding import EncodedBatch, PathTable, Vocabulary, document_parser
+from winnow.encoding import EncodedBatch, PathTable, Vocabulary
+from winnow.parsing import parse
 
 
 class NaiveNode(NamedTuple):
@@ -27,7 +28,7 @@ def _select(root: etree._Element, xpath: str) -> list[Any]:
 def naive_document(content: bytes) -> NaiveDocument | None:
     """None when libxml2 does not accept the document."""
     try:
-        root = etree.fromstring(content, document_parser())
+        root = parse(content)
     except etree.XMLSyntaxError:
         return None
     nodes: list[NaiveNode] = []

@@ -6,7 +6,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from winnow.encoding import Encoder, PathTable, Vocabulary, document_parser, locate
+from winnow.encoding import Encoder, PathTable, Vocabulary, locate
+from winnow.parsing import parse
 
 from .documents import documents, examples
 from .naive import naive_document
@@ -34,7 +35,7 @@ def resolve(root: etree._Element, location: str) -> etree._Element | tuple[etree
 def test_locations_resolve_to_their_nodes(text: str) -> None:
     assume(naive_document(text.encode()) is not None)
     batch = _ENCODER.encode([b"<a><b/><b/></a>", text.encode()], values=False)
-    root = etree.fromstring(text.encode(), document_parser())
+    root = parse(text.encode())
     expected: list[object] = []
     for element in root.iter(etree.Element):
         expected += [element, *((element, name) for name in element.attrib)]

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from winnow.generate.sample import make, write_tar
-from winnow.ingest.accept import parse
 from winnow.ingest.read import read_file
 from winnow.ingest.sources import list_files
+from winnow.parsing import parse
 
 DATE = dt.date(2026, 11, 16)
 ARCHIVES = 10

@@ -13,11 +13,11 @@ from winnow.bench import plots, workloads
 from winnow.bench.workloads import Result
 from winnow.engines import ENGINES
 from winnow.generate.synthetic import Schema
-from winnow.ingest.accept import parse
 from winnow.ingest.profiles import read_profiles
 from winnow.ingest.read import read_file
 from winnow.ingest.sources import list_files
 from winnow.matcher import Matcher
+from winnow.parsing import parse
 
 _SAMPLE = 200  # profiles and documents of the lxml loop
 

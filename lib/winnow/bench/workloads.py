@@ -18,7 +18,7 @@ from winnow import Matcher
 from winnow.encoding import Encoder, PathTable, Vocabulary
 from winnow.engines import DEFAULT_ENGINE, create
 from winnow.generate.synthetic import Schema, Step
-from winnow.ingest.accept import parse
+from winnow.parsing import parse
 from winnow.xpath import compile_profile
 
 SEED = 7

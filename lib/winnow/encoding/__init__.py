@@ -13,7 +13,7 @@ from winnow.encoding.sequences import (
     path_sequence,
 )
 from winnow.encoding.transcode import to_utf8
-from winnow.encoding.tree import document_parser, encode_tree
+from winnow.encoding.tree import encode_tree
 from winnow.encoding.vocabulary import TEXT_LABEL, TEXT_SYMBOL, Vocabulary, kind_of
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "Vocabulary",
     "branch_sequence",
     "concat",
-    "document_parser",
     "document_sequences",
     "encode_tree",
     "kind_of",

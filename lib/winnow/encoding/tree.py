@@ -8,13 +8,9 @@ from lxml import etree
 from winnow.encoding.batch import ENCODING_VERSION, EncodedBatch, Status, freeze
 from winnow.encoding.paths import DOCUMENT_PATH, PathTable
 from winnow.encoding.vocabulary import Vocabulary
+from winnow.parsing import parse
 
 _CONTENT = etree.XPath("node()", smart_strings=False)
-
-
-def document_parser() -> etree.XMLParser:
-    """The parser whose view of a document is the reference: no network, no external entities, libxml2's own limits."""
-    return etree.XMLParser(no_network=True, load_dtd=False, huge_tree=False)
 
 
 def encode_tree(root: etree._Element, vocabulary: Vocabulary, paths: PathTable, *, values: bool) -> EncodedBatch:
@@ -27,7 +23,7 @@ def encode_tree(root: etree._Element, vocabulary: Vocabulary, paths: PathTable, 
 def encode_content(content: bytes, vocabulary: Vocabulary, paths: PathTable, *, values: bool) -> EncodedBatch:
     """A batch of the one document with these bytes, whatever their encoding; without nodes when it is not XML."""
     try:
-        root = etree.fromstring(content, document_parser())
+        root = parse(content)
     except (etree.XMLSyntaxError, ValueError):
         return _Walk(vocabulary, paths).batch(values=values, status=Status.MALFORMED)
     return encode_tree(root, vocabulary, paths, values=values)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from lxml import etree
 
 from winnow.ingest.reasons import Reason
+from winnow.parsing import document_parser
 
 
 class Limits(NamedTuple):
@@ -79,22 +80,7 @@ _REASON_OF_CODE = {
 }
 
 
-def _new_parser() -> etree.XMLParser:
-    return etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False, huge_tree=False, recover=False
-    )
-
-
-_PARSER = _new_parser()
-
-
-def parse(content: bytes) -> etree._Element:
-    """The root element of accepted bytes, by the one hardened parser of the project.
-
-    >>> parse(b"<a><b/></a>").tag
-    'a'
-    """
-    return etree.fromstring(content, _PARSER)
+_JUDGE = document_parser(entities="kept")
 
 
 def accept(content: bytes, limits: Limits) -> Accepted | Refused:
@@ -118,7 +104,7 @@ def accept(content: bytes, limits: Limits) -> Accepted | Refused:
             Reason.UNSUPPORTED_ENCODING, f"encoding {_declared(content)!r} is not UTF-8, UTF-16 or Latin-1", 1
         )
     try:
-        root = etree.fromstring(content, _PARSER)
+        root = etree.fromstring(content, _JUDGE)
     except etree.XMLSyntaxError as error:
         return _refusal(error)
     except (ValueError, LookupError) as error:
