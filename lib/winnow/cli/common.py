@@ -3,10 +3,31 @@
 import argparse
 import datetime as dt
 
+from winnow.errors import UsageError
+
 
 def add_lake_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lake", help="folder or Hadoop path of the tables (default: WINNOW_LAKE or .winnow/lake)")
     parser.add_argument("--master", help="Spark master (default: WINNOW_MASTER or local[*])")
+
+
+def add_interval_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--date", type=date, help="the data interval, e.g. 2026-11-16")
+    parser.add_argument("--from", dest="first", type=date, help="the first of a range of dates")
+    parser.add_argument("--to", dest="last", type=date, help="the last of them, included")
+    parser.add_argument("--run-id", default="manual", help="kept with every row, e.g. the scheduler's run id")
+
+
+def dates_of(args: argparse.Namespace) -> tuple[dt.date, ...]:
+    """The dates that `--date` or `--from` and `--to` name."""
+    if args.date and not (args.first or args.last):
+        return (args.date,)
+    if args.date or not (args.first and args.last):
+        raise UsageError("no_interval", "which data interval?", hint="give --date D, or --from D --to D")
+    days = (args.last - args.first).days + 1
+    if days < 1:
+        raise UsageError("empty_interval", f"{args.first} is after {args.last}", hint="swap --from and --to")
+    return tuple(args.first + dt.timedelta(days=day) for day in range(days))
 
 
 def positive(text: str) -> int:

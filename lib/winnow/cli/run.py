@@ -1,28 +1,33 @@
-"""`winnow run --date D`: match the documents of a date and publish the answers, in one session."""
+"""`winnow run --date D`: encode, index, match and publish the documents of a date or of a range, in one session."""
 
 import argparse
 
-from winnow.cli.common import add_lake_arguments, date
+from winnow.cli.common import add_interval_arguments, add_lake_arguments, dates_of, positive
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--date", required=True, type=date, help="the data interval, e.g. 2026-11-16")
-    parser.add_argument("--engine", default="boxpath", metavar="NAME", help="boxpath (default), boxfilter, b-boxfilter")
-    parser.add_argument("--run-id", default="manual", help="kept with every row, e.g. the scheduler's run id")
+    add_interval_arguments(parser)
+    parser.add_argument("--engine", default="boxpath", metavar="NAME", help="see `winnow match --help`")
+    parser.add_argument("--full", action="store_true", help="ask everything again, also what the ledger has answered")
+    parser.add_argument("--no-index", action="store_true", help="let every worker join by itself (for comparison)")
+    parser.add_argument("--shard", type=positive, help="profiles of one matcher; more are asked shard by shard")
     add_lake_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     from winnow.lake.contracts import lake_path
     from winnow.lake.session import open_session
-    from winnow.pipeline import match_documents, publish_matches
+    from winnow.pipeline import run as pipeline
 
-    lake = lake_path(args.lake)
-    session = open_session(master=args.master)
-    config = match_documents.Config(lake=lake, date=args.date, run_id=args.run_id, engine=args.engine)
-    matched = match_documents.run(session, config)
-    print(matched.render())
-    staged = matched.counts["staged version"]
-    publish = publish_matches.Config(lake=lake, date=args.date, staged_version=staged, run_id=args.run_id)
-    print(publish_matches.run(publish).render())
+    config = pipeline.Config(
+        lake=lake_path(args.lake),
+        dates=dates_of(args),
+        run_id=args.run_id,
+        engine=args.engine,
+        full=args.full,
+        index=not args.no_index,
+        **({"shard": args.shard} if args.shard else {}),
+    )
+    for report in pipeline.run(open_session(master=args.master), config):
+        print(report.render(), flush=True)
     return 0

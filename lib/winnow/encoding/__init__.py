@@ -2,7 +2,7 @@
 
 from winnow.encoding.batch import ENCODING_VERSION, EncodedBatch, Status, concat
 from winnow.encoding.encoder import Encoder
-from winnow.encoding.location import locate
+from winnow.encoding.location import locate, locations
 from winnow.encoding.numbers import parse_number
 from winnow.encoding.paths import DOCUMENT_PATH, PathTable
 from winnow.encoding.sequences import (
@@ -34,6 +34,7 @@ __all__ = [
     "encode_tree",
     "kind_of",
     "locate",
+    "locations",
     "parse_number",
     "path_sequence",
     "to_utf8",

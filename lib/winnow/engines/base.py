@@ -16,7 +16,7 @@ import numpy as np
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
 from winnow.engines.column import Column
 from winnow.engines.store import PatternStore
-from winnow.engines.twigs import Ints
+from winnow.engines.twigs import Ints, Longs
 from winnow.errors import UsageError
 from winnow.xpath.pattern import Pattern
 
@@ -74,13 +74,17 @@ class Engine(ABC):
         parts = [np.zeros(0, np.int32)]
         rest = iter(patterns)
         while chunk := list(islice(rest, _CHUNK)):
-            known = len(self.store)
-            ids = self.store.add(chunk)
-            self._live.resize(len(self.store), 0)
-            self._live.view[ids] = True
-            self._index(range(known, len(self.store)))
-            parts.append(ids)
+            parts.append(self.add_stream(*self.store.flatten(chunk)))
         return np.concatenate(parts)
+
+    def add_stream(self, stream: Ints, ends: Longs) -> Ints:
+        """As `add`, of patterns that are flat already (see `PatternStore.flatten`)."""
+        known = len(self.store)
+        ids = self.store.add_stream(stream, ends)
+        self._live.resize(len(self.store), 0)
+        self._live.view[ids] = True
+        self._index(range(known, len(self.store)))
+        return ids
 
     def retire(self, ids: Ints) -> None:
         unknown = [int(i) for i in ids if not 0 <= i < len(self._live)]

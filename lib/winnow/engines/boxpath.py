@@ -44,6 +44,11 @@ class BoxPath(Engine):
         self._stamps = [Column(np.int32) for _ in Stamps._fields]
         self._stamp = 0
 
+    @property
+    def line_indexes(self) -> tuple[LineIndex, LineIndex]:
+        """Of bare lines and of the branches of all other patterns: whoever has joined them before may say so."""
+        return self._pure, self._branches
+
     def _index(self, new: range) -> None:
         lines = lines_of(self.store.twigs, new.start, new.stop, self.store.height)
         is_pure = lines.pure[lines.owner - new.start] == 1

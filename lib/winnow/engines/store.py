@@ -8,7 +8,7 @@ import numpy as np
 from winnow.encoding.vocabulary import Vocabulary
 from winnow.engines.column import Column
 from winnow.engines.intern import Interned, head_of, intern_stream, rehash
-from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, DOCUMENT, FIRST, ORDERED, Ints, Tests, Twigs
+from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, DOCUMENT, FIRST, ORDERED, Ints, Longs, Tests, Twigs
 from winnow.xpath.pattern import Kind, Node, Pattern, Test
 
 _ELEMENT, _ATTRIBUTE = Kind.ELEMENT, Kind.ATTRIBUTE
@@ -43,18 +43,34 @@ class PatternStore:
 
     def add(self, patterns: Iterable[Pattern]) -> Ints:
         """The ids of the patterns; those from the earlier `len` on are new."""
+        return self.add_stream(*self.flatten(patterns))
+
+    def flatten(self, patterns: Iterable[Pattern]) -> tuple[Ints, Longs]:
+        """The patterns as a stream for `intern_stream`, each at `stream[ends[k]:ends[k + 1]]`; nothing is added yet."""
         stream = array("i")
-        longest = count = 0
+        ends = array("q", [0])
         for pattern in patterns:
-            start = len(stream)
             for node in pattern.children:
                 self._flatten(node, pattern.ordered, stream)
             stream.append(head_of(0, DOCUMENT | _order(pattern.children, pattern.ordered), 0, len(pattern.children)))
             stream.append(0)
-            longest = max(longest, len(stream) - start)
-            count += 1
+            ends.append(len(stream))
+        return np.array(stream, np.int32), np.array(ends, np.int64)
+
+    def add_stream(self, stream: Ints, ends: Longs) -> Ints:
+        """The ids of patterns that are flat already, with this store's symbols and tests."""
+        longest = int(np.diff(ends).max(initial=0))
         self.height = max(self.height, longest)
-        return self._intern(np.frombuffer(stream, np.int32) if stream else np.zeros(0, np.int32), longest, count)
+        return self._intern(stream, longest, ends.size - 1)
+
+    def test_ids(self, tests: Iterable[Test]) -> Ints:
+        self.has_values = True
+        return np.array([self._tests[t] if t in self._tests else self._test(t) for t in tests], np.int32)
+
+    @property
+    def tests(self) -> list[Test]:
+        """By id."""
+        return list(self._tests)
 
     @property
     def twigs(self) -> Twigs:

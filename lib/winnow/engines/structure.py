@@ -46,6 +46,14 @@ class LineIndex:
         self.has_text = self.has_text or bool((leaf == 0).any())
         return ids
 
+    def preload(self, places: int, place: Ints, line: Ints) -> None:
+        """Take over pairs that were joined elsewhere: all lines of this index with all places below `places`."""
+        order = np.lexsort((line, place))
+        self._pairs, self._offsets, self._tree = Column(np.int32), Column(np.int64), None
+        self._pairs.extend(line[order])
+        self._offsets.extend(np.concatenate([[0], np.cumsum(np.bincount(place, minlength=places))]))
+        self._joined = len(self.lines)
+
     def update(self, paths: PathTable, symbols: Ints) -> int:
         """Join what is new; the number of new pairs. `symbols` are those of `PathSymbols`."""
         before = len(self._pairs)
@@ -59,19 +67,22 @@ class LineIndex:
 
     def _join_lines(self, paths: PathTable, symbols: Ints) -> None:
         new = np.arange(self._joined, len(self.lines), dtype=np.int32)
-        sequences = _line_sequences(self.lines, self._joined)
+        sequences = line_sequences(self.lines, self._joined)
         if self.places:
             known = self.places // 2
-            data = _place_sequences(paths.parents[:known], symbols[:known], 0, with_text=self.has_text)
+            data = place_sequences(paths.parents, symbols, np.arange(known), with_text=self.has_text)
             pairs = join(EnvelopeTree.bulk_load(sequences, ids=new), data)
             self._merge(_places(pairs.data, 0, self.has_text), pairs.queries)
-        self._tree = insert(self._tree, sequences, ids=new) if self._tree else EnvelopeTree.bulk_load(sequences)
+        if self._tree is not None:
+            self._tree = insert(self._tree, sequences, ids=new)
         self._joined = len(self.lines)
 
     def _join_places(self, paths: PathTable, symbols: Ints, first: int) -> tuple[Ints, Ints]:
-        if self._tree is None:
+        if not len(self.lines):
             return np.zeros(0, np.int32), np.zeros(0, np.int32)
-        data = _place_sequences(paths.parents, symbols, first, with_text=self.has_text)
+        if self._tree is None:  # not before a new place asks for it
+            self._tree = EnvelopeTree.bulk_load(line_sequences(self.lines, 0))
+        data = place_sequences(paths.parents, symbols, np.arange(first, symbols.size), with_text=self.has_text)
         pairs = join(self._tree, data)
         return _places(pairs.data, first, self.has_text), pairs.queries
 
@@ -92,11 +103,11 @@ class LineIndex:
 
 
 def _places(rows: Ints, first: int, with_text: bool) -> Ints:
-    """Row numbers of `_place_sequences` to places."""
+    """Row numbers of `place_sequences` to places."""
     return (rows + 2 * first if with_text else 2 * (rows + first)).astype(np.int32)
 
 
-def _line_sequences(lines: RunTable, first: int) -> SequenceSet:
+def line_sequences(lines: RunTable, first: int) -> SequenceSet:
     start = lines.offsets[first]
     steps = lines.pool[start:]
     symbol = steps >> 1
@@ -107,18 +118,18 @@ def _line_sequences(lines: RunTable, first: int) -> SequenceSet:
     )
 
 
-def _place_sequences(parents: Ints, symbols: Ints, first: int, *, with_text: bool) -> SequenceSet:
-    offsets, flat = _climb(parents, symbols, first, with_text)
+def place_sequences(parents: Ints, symbols: Ints, chosen: Longs, *, with_text: bool) -> SequenceSet:
+    """The symbols of these paths, lower end first; with text, each path is followed by its text place."""
+    offsets, flat = _climb(parents, symbols, chosen, with_text)
     return SequenceSet(offsets, flat, flat)
 
 
 @kernel
-def _climb(parents: Ints, symbols: Ints, first: int, with_text: bool) -> tuple[Longs, Ints]:
-    """The symbols of the paths from `first` on, lower end first; with text, each path is followed by its text place."""
-    offsets = np.zeros((2 if with_text else 1) * (symbols.size - first) + 1, np.int64)
+def _climb(parents: Ints, symbols: Ints, chosen: Longs, with_text: bool) -> tuple[Longs, Ints]:
+    offsets = np.zeros((2 if with_text else 1) * chosen.size + 1, np.int64)
     flat = np.empty(1024, np.int32)
     used, row = 0, 0
-    for path in range(first, symbols.size):
+    for path in chosen:
         for text in range(2 if with_text else 1):
             at = path
             if text:

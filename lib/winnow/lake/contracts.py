@@ -116,7 +116,7 @@ def discrepancies(contract: Contract, shape: Shape) -> list[str]:
     found = []
     actual = dict(shape.columns)
     for column in contract.columns:
-        wanted = {"long": "bigint", "byte": "tinyint", "short": "smallint"}.get(column.type, column.type)
+        wanted = column.type.replace("long", "bigint")
         if column.name not in actual:
             found.append(f"column {column.name} ({wanted}) is missing")
         elif actual[column.name] != wanted:

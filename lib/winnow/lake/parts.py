@@ -4,7 +4,6 @@ A part is a Parquet file inside the table's folder that no commit names yet, so 
 (see `winnow.lake.store`) or drops it; one left behind by a killed run is removed by VACUUM, like any orphan.
 """
 
-import datetime as dt
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -37,8 +36,17 @@ _ARROW = {
     "double": pa.float64(),
     "date": pa.date32(),
     "map<string,string>": pa.map_(pa.string(), pa.string()),
+    "array<int>": pa.list_(pa.field("element", pa.int32())),
+    "array<long>": pa.list_(pa.field("element", pa.int64())),
+    "array<string>": pa.list_(pa.field("element", pa.string())),
 }
-_SPARK = {str(arrow): "bigint" if name == "long" else name for name, arrow in _ARROW.items()}
+_SPARK = {str(arrow): name.replace("long", "bigint") for name, arrow in _ARROW.items()}
+
+
+def _spark_name(kind: pa.DataType) -> str:
+    if pa.types.is_list(kind):
+        return f"array<{_spark_name(kind.value_type)}>"
+    return _SPARK.get(str(kind), str(kind))
 
 
 def arrow_schema(contract: Contract, *, partitions: bool = False) -> pa.Schema:
@@ -58,7 +66,7 @@ def filesystem(uri: str) -> tuple[pafs.FileSystem, str]:
 class PartWriter:
     """Collects batches of one table and one partition into parts of bounded size. Opens nothing until the first row."""
 
-    def __init__(self, lake: str, contract: Contract, partition: Mapping[str, str | dt.date]) -> None:
+    def __init__(self, lake: str, contract: Contract, partition: Mapping[str, Any]) -> None:
         self._filesystem, self._root = filesystem(f"{lake}/{contract.table}")
         self._contract = contract
         self._schema = arrow_schema(contract)
@@ -71,7 +79,7 @@ class PartWriter:
     def write(self, table: pa.Table | pa.RecordBatch) -> None:
         if not table.num_rows:
             return
-        columns = tuple((field.name, _SPARK.get(str(field.type), str(field.type))) for field in table.schema)
+        columns = tuple((field.name, _spark_name(field.type)) for field in table.schema)
         wanted = self._contract._replace(
             columns=tuple(c for c in self._contract.columns if c.name not in self._contract.partition_by)
         )
@@ -82,7 +90,8 @@ class PartWriter:
         if self._writer is None:
             self._name = f"{self._folder}part-{uuid.uuid4()}.zstd.parquet"
             self._filesystem.create_dir(f"{self._root}/{self._folder}", recursive=True)
-            plain = [name for name in self._schema.names if name not in ("content", "document_id")]
+            unique = set(self._contract.key) if len(self._contract.key) == 1 else set()
+            plain = [name for name in self._schema.names if name != "content" and name not in unique]
             self._writer = pq.ParquetWriter(
                 f"{self._root}/{self._name}",
                 self._schema,
@@ -92,7 +101,7 @@ class PartWriter:
                 use_dictionary=plain,
                 write_statistics=plain,
             )
-        self._writer.write(table.cast(self._schema) if isinstance(table, pa.Table) else _recast(table, self._schema))
+        self._writer.write(table.cast(self._schema))
         self._rows += table.num_rows
         self._bytes += table.nbytes
         if self._bytes >= PART_BYTES:
@@ -110,10 +119,6 @@ class PartWriter:
         size = self._filesystem.get_file_info(f"{self._root}/{self._name}").size
         self._parts.append(Part(self._contract.table, self._name, self._rows, size))
         self._writer, self._rows, self._bytes = None, 0, 0
-
-
-def _recast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 
 def part_table(lake: str, part: Part, columns: list[str] | None = None) -> pa.Table:
@@ -140,3 +145,15 @@ def rewrite_part(
     parts = writer.close()
     drop_part(lake, part)
     return parts
+
+
+def copy_part(lake: str, uri: str, table: str, partition: Mapping[str, Any]) -> Part:
+    """A data file of another table with the same columns, copied as it is."""
+    source, path = filesystem(uri)
+    files, root = filesystem(f"{lake}/{table}")
+    folder = "".join(f"{name}={value}/" for name, value in partition.items())
+    name = f"{folder}part-{uuid.uuid4()}.zstd.parquet"
+    files.create_dir(f"{root}/{folder}", recursive=True)
+    pafs.copy_files(path, f"{root}/{name}", source_filesystem=source, destination_filesystem=files)
+    rows = pq.read_metadata(f"{root}/{name}", filesystem=files).num_rows
+    return Part(table, name, rows, files.get_file_info(f"{root}/{name}").size)

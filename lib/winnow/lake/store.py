@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pads
 from deltalake.exceptions import TableNotFoundError
-from deltalake.transaction import AddAction, CommitProperties
+from deltalake.transaction import AddAction, CommitProperties, Transaction
 
 from winnow.errors import DataError
 from winnow.lake.contracts import Contract, Shape, load_contract, require
 from winnow.lake.faults import point
 from winnow.lake.locks import table_lock
-from winnow.lake.parts import Part, arrow_schema, drop_part, filesystem, part_table, rewrite_part
+from winnow.lake.parts import Part, PartWriter, arrow_schema, drop_part, filesystem, part_table, rewrite_part
 
 _DELTA_TYPES = {"int": "integer"}
 
@@ -77,6 +77,8 @@ def _delta_type(name: str) -> Any:
     if name.startswith("map<"):
         key, value = name[4:-1].split(",")
         return deltalake.schema.MapType(_delta_type(key), _delta_type(value), value_contains_null=True)
+    if name.startswith("array<"):
+        return deltalake.schema.ArrayType(_delta_type(name[6:-1]), contains_null=True)
     return deltalake.schema.PrimitiveType(_DELTA_TYPES.get(name, name))
 
 
@@ -90,6 +92,8 @@ def _require_stored(contract: Contract, table: deltalake.DeltaTable) -> None:
 def _spark_type(kind: Any) -> str:
     if isinstance(kind, deltalake.schema.MapType):
         return f"map<{_spark_type(kind.key_type)},{_spark_type(kind.value_type)}>"
+    if isinstance(kind, deltalake.schema.ArrayType):
+        return f"array<{_spark_type(kind.element_type)}>"
     return {"long": "bigint", "integer": "int"}.get(kind.type, str(kind.type))
 
 
@@ -131,21 +135,75 @@ def replace_partition(
     lake: str, table: str, parts: list[Part], partition: Mapping[str, Any], run: Mapping[str, Any]
 ) -> int:
     """Make the parts the whole content of the partition in one commit; no parts empty it. Returns the new version."""
-    contract = load_contract(table)
     with table_lock(lake, table):
-        current = require_table(lake, table)
-        _require_constraints(lake, contract, parts)
-        _commit(current, contract, parts, partition, run, replace=True)
-        version = int(require_table(lake, table).version())
+        return commit_parts(lake, table, parts, partition, run, replace=True)
+
+
+def commit_parts(
+    lake: str,
+    table: str,
+    parts: list[Part],
+    partition: Mapping[str, Any],
+    run: Mapping[str, Any],
+    *,
+    replace: bool = False,
+    transaction: tuple[str, int] | None = None,
+) -> int:
+    """Add the parts to the partition, or make them all of it. The caller holds the lock. Returns the new version.
+
+    A `transaction` is a name and a number that the table keeps: `transaction_number` tells that it was committed.
+    """
+    contract = load_contract(table)
+    _require_constraints(lake, contract, parts)
+    _commit(require_table(lake, table), contract, parts, partition, run, replace=replace, transaction=transaction)
     point(f"{table} written")
-    return version
+    return int(require_table(lake, table).version())
 
 
-def partition_files(lake: str, table: str, partition: Mapping[str, Any], *, version: int) -> list[str]:
+def transaction_number(lake: str, table: str, name: str) -> int | None:
+    number: int | None = require_table(lake, table).transaction_version(name)
+    return number
+
+
+def write_rows(lake: str, table: str, rows: pa.Table, partition: Mapping[str, Any] | None = None) -> list[Part]:
+    """Rows of the driver as parts; columns by name, in any order."""
+    contract = load_contract(table)
+    schema = arrow_schema(contract)
+    writer = PartWriter(lake, contract, partition or {})
+    writer.write(rows.select(schema.names).cast(schema))
+    return writer.close()
+
+
+def read_rows(
+    lake: str,
+    table: str,
+    columns: list[str] | None = None,
+    *,
+    where: Mapping[str, Any] | None = None,
+    version: int | None = None,
+) -> pa.Table:
+    """Rows of the partitions `where`, at a version; partition columns come last, as the contract has them."""
+    at = require_table(lake, table) if version is None else deltalake.DeltaTable(location(lake, table), version=version)
+    wanted = [(name, "=", str(value)) for name, value in (where or {}).items()]
+    found: pa.Table = at.to_pyarrow_table(partitions=wanted or None, columns=columns)
+    return found
+
+
+def partition_files(lake: str, table: str, partition: Mapping[str, Any], *, version: int | None = None) -> list[str]:
     """The data files of one partition at a version."""
     at = deltalake.DeltaTable(location(lake, table), version=version)
     wanted = [(name, "=", str(value)) for name, value in partition.items()]
     return sorted(at.file_uris(file_pruning_predicate=wanted))
+
+
+def commit_note(lake: str, table: str, version: int | None = None) -> dict[str, Any]:
+    """What the run that made a version (default: the newest that says something) wrote beside it."""
+    at = require_table(lake, table)
+    for entry in at.history():
+        if "userMetadata" in entry and (version is None or entry["version"] == version):
+            note: dict[str, Any] = json.loads(entry["userMetadata"])
+            return note
+    return {}
 
 
 def upsert(lake: str, table: str, rows: pa.Table, *, gone: pa.Table | None = None, run: Mapping[str, Any]) -> None:
@@ -186,8 +244,9 @@ def require_table(lake: str, table: str) -> deltalake.DeltaTable:
     return current
 
 
-def _commit_properties(run: Mapping[str, Any]) -> CommitProperties:
-    return CommitProperties(custom_metadata={"userMetadata": json.dumps(dict(run), sort_keys=True)})
+def _commit_properties(run: Mapping[str, Any], transaction: tuple[str, int] | None = None) -> CommitProperties:
+    note = {"userMetadata": json.dumps(dict(run), sort_keys=True)}
+    return CommitProperties(note, app_transactions=[Transaction(*transaction)] if transaction else None)
 
 
 def _fresh(
@@ -242,6 +301,7 @@ def _commit(
     run: Mapping[str, Any],
     *,
     replace: bool = False,
+    transaction: tuple[str, int] | None = None,
 ) -> None:
     values = {name: str(partition[name]) for name in contract.partition_by}
     now = int(time.time() * 1000)  # Delta wants each file's age; VACUUM reads it, no row does
@@ -252,5 +312,5 @@ def _commit(
         table.schema(),
         partition_by=list(contract.partition_by) or None,
         partition_filters=[(name, "=", value) for name, value in values.items()] if replace else None,
-        commit_properties=_commit_properties(run),
+        commit_properties=_commit_properties(run, transaction),
     )

@@ -1,130 +1,379 @@
-"""Match the documents of one data interval against the profiles that are active on it.
+"""Answer what is still to be asked of the documents of some data intervals.
 
-Reads: documents, document_sources, profiles (each at a pinned version).
-Writes: matches_staged, the whole of the interval in one commit; an empty result still replaces.
+Reads: encoded_documents, path_documents, documents, document_sources, profiles, profile_patterns, patterns, branches,
+vocabulary, paths, path_branches, ledger, profile_sets, all at the versions that are newest when the job starts.
+Writes: profile_sets, undecided and, per interval, matches_staged in one commit that names those versions.
+
+Documents that were never asked are read and matched as a whole. Those that were asked before meet new profiles only:
+paths say which documents could satisfy them, structure alone answers what needs no values, and only the rest is read.
+Profiles that outgrow a task's memory are asked shard by shard, each of those documents that its paths let through.
 """
 
 import datetime as dt
 import pickle
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import duckdb
+import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from winnow.engines import DEFAULT_ENGINE
-from winnow.lake.parts import Part, filesystem
+from winnow.engines.hybrid import HybridProfile, hybrid_of
+from winnow.errors import TransientError
+from winnow.index.assemble import Asked, Joined, Words, assemble
+from winnow.index.lines import stored_branches
+from winnow.lake.parts import Part
 from winnow.lake.session import driver_host
-from winnow.lake.store import ensure_tables, partition_files, replace_partition, require_table
+from winnow.lake.store import (
+    commit_note,
+    partition_files,
+    read_rows,
+    replace_partition,
+    require_table,
+    write_rows,
+)
 from winnow.matcher import Matcher
-from winnow.pipeline.match_task import Answer, MatchTask, Question, Split
-from winnow.pipeline.progress import Channel, Progress
+from winnow.pipeline.document_splits import to_splits
+from winnow.pipeline.ledger import SET_COLUMNS, Group, Interval, keep_set, load_profiles, plan, set_name
+from winnow.pipeline.match_task import Answer, MatchTask, Piece, Question, Sources, Structures
+from winnow.pipeline.progress import Progress
+from winnow.pipeline.publish_matches import recover
 from winnow.pipeline.report import RunReport
+from winnow.pipeline.routing import home_partitions, load_postings, route
+from winnow.pipeline.words import load_paths, load_vocabulary
+from winnow.xpath import compile_profile
 
-SPLIT_BYTES = 32 << 20  # of documents per split
+SHARD = 2_000_000  # profiles of one matcher in a task's memory; about 1.2 KB each
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
     lake: str
-    date: dt.date
+    dates: tuple[dt.date, ...]
     run_id: str
     engine: str = DEFAULT_ENGINE
+    full: bool = False  # ask everything again
+    index: bool = True  # use path_branches; without, the engine joins by itself
+    shard: int = SHARD
 
 
-def run(spark: SparkSession, config: Config) -> RunReport:
+def run(spark: SparkSession, config: Config) -> tuple[RunReport, dict[dt.date, int]]:
+    """The report, and the staged version of each interval that has something to publish."""
     report = RunReport("match_documents")
-    partition = {"ingest_date": config.date}
-    with report.stage("prepare"):
-        ensure_tables(config.lake, ("matches_staged",))
-        tables = {name: require_table(config.lake, name) for name in ("documents", "document_sources", "profiles")}
-        versions = {name: table.version() for name, table in tables.items()}
-        profiles = active_profiles(tables["profiles"].to_pyarrow_table(), config.date)
-        splits = to_splits(partition_files(config.lake, "documents", partition, version=versions["documents"]))
-        sources = first_places(tables["document_sources"].to_pyarrow_dataset())
-    with report.stage("index"):
-        matcher = Matcher(
-            (
-                (row["profile_id"], row["xpath"], dict(row["namespaces"]), row["ordered"])
-                for row in profiles.to_pylist()
-            ),
-            engine=config.engine,
-        )
-        rejected = {profile.profile_id for profile in matcher.rejected}
-        kept = pa.array([name not in rejected for name in profiles.column("profile_id").to_pylist()], pa.bool_())
-        columns = ["profile_id", "profile_version", "subscriber", "destination"]
-        question = Question(pickle.dumps(matcher, protocol=5), profiles.filter(kept).select(columns), sources)
-    with report.stage("match"), Progress("matching", host=driver_host(spark)) as channel:
-        parts, funnel = _distribute(spark, splits, question, config, channel)
+    with report.stage("plan"):
+        lake = Pinned.open(config)
+        for date in config.dates:
+            recover(config.lake, date)
+        intervals = plan(config.lake, config.dates, lake.profiles, full=config.full)
+        work = [interval for interval in intervals if not interval.is_done]
+    parts: dict[dt.date, list[Part]] = {interval.date: [] for interval in work}
+    undecided: dict[dt.date, list[Any]] = {interval.date: [] for interval in work}
+    funnel: dict[str, int] = {}
+    with Progress("matching", host=driver_host(spark)) as channel:
+        task = MatchTask(lake=config.lake, run_id=config.run_id, tell=channel.tell)
+        for ask, targets in _by_question(work):
+            for shard in _shards(ask, config.shard, lake):
+                for question, pieces in _questions(lake, shard, targets, report, sharded=shard is not ask):
+                    with report.stage("match"):
+                        answers = _distribute(spark, task, question, pieces)
+                    _collect(answers, question, parts, undecided, funnel)
+    staged = {}
     with report.stage("commit"):
-        commit = {"job": "match_documents", "run_id": config.run_id, "engine": config.engine, "inputs": versions}
-        version = replace_partition(config.lake, "matches_staged", parts, {"match_date": config.date}, commit)
-    report.counts = {"profiles": len(matcher), "profiles rejected": len(rejected), **funnel, "staged version": version}
-    return report
+        for interval in work:
+            staged[interval.date] = _stage(lake, interval, sorted(parts[interval.date]), undecided[interval.date])
+    documents = sum(sum(interval.batches.values()) for interval in intervals)
+    asked = max((group.ask.num_rows for interval in work for group in interval.groups), default=0)
+    report.counts = {"intervals": len(intervals), "to publish": len(work), "documents known": documents}
+    report.counts |= {"profiles asked": asked, **funnel, "undecided": sum(map(len, undecided.values()))}
+    return report, staged
 
 
-def active_profiles(profiles: pa.Table, date: dt.date) -> pa.Table:
-    """The active versions that are valid on a date, by id."""
-    query = """
-        SELECT * FROM profiles WHERE state = 'active' AND coalesce(valid_from <= $date, true)
-        AND coalesce($date < valid_to, true) ORDER BY profile_id
-    """
+@dataclass
+class Pinned:
+    """The tables of a run at their versions; loaded when something is to be asked, once."""
+
+    config: Config
+    profiles: Any
+    versions: dict[str, int]
+    _loaded: dict[str, Any] = field(default_factory=dict)
+
+    TABLES = (
+        "documents", "document_sources", "encoded_documents", "path_documents", "vocabulary", "paths", "patterns",
+        "branches",
+    )  # fmt: skip
+
+    @classmethod
+    def open(cls, config: Config) -> "Pinned":
+        profiles = load_profiles(config.lake)
+        versions = {name: require_table(config.lake, name).version() for name in cls.TABLES}
+        if config.index:
+            versions["path_branches"] = require_table(config.lake, "path_branches").version()
+        return cls(config, profiles, profiles.versions | versions)
+
+    def rows(self, table: str, columns: list[str] | None = None, where: dict[str, Any] | None = None) -> pa.Table:
+        return read_rows(self.config.lake, table, columns, where=where, version=self.versions[table])
+
+    @property
+    def patterns(self) -> pa.Table:
+        if "patterns" not in self._loaded:
+            self._loaded["patterns"] = self.rows("patterns", ["pattern_id", "twig", "labels", "tests", "valued"])
+        return self._loaded["patterns"]
+
+    def words(self) -> Words:
+        """Anew for each matcher, because matchers let their tables grow."""
+        vocabulary = load_vocabulary(self.config.lake, self.versions["vocabulary"])
+        known = load_paths(self.config.lake, vocabulary, self.versions["paths"])
+        self._loaded["generation"] = int(known.generations.max())
+        return Words(vocabulary, known.table, known.codes)
+
+    @property
+    def joined(self) -> Joined | None:
+        if not self.config.index:
+            return None
+        if "joined" not in self._loaded:
+            self._require_joined()
+            pairs = self.rows("path_branches")
+            codes = stored_branches(self.rows("branches", ["branch", "branch_id", "steps"])).codes
+            branch = pairs.column("branch").to_numpy()
+            text = pairs.column("text").to_numpy()
+            self._loaded["joined"] = Joined(pairs.column("path_id").to_numpy().astype(np.int64), text, codes[branch])
+        joined: Joined = self._loaded["joined"]
+        return joined
+
+    def _require_joined(self) -> None:
+        """An index that has not met all paths or all branches would lose matches."""
+        done = commit_note(self.config.lake, "path_branches", self.versions["path_branches"])
+        index = commit_note(self.config.lake, "index_partitions")
+        inputs = index.get("inputs", {})
+        current = all(inputs.get(name) == self.versions[name] for name in ("profile_patterns", "patterns", "branches"))
+        if (
+            done.get("generation", -1) < self._loaded["generation"]
+            or done.get("build") != index.get("build")
+            or not current
+        ):
+            raise TransientError(
+                "index_stale",
+                "the index has not met all paths and branches yet",
+                hint="run build_index and join_paths, then match again",
+            )
+
+
+def _by_question(work: list[Interval]) -> list[tuple[pa.Table, list[tuple[Interval, Group]]]]:
+    """Groups that are to be asked the same share one matcher."""
+    found: dict[tuple[str, bool], tuple[pa.Table, list[tuple[Interval, Group]]]] = {}
+    for interval in work:
+        for group in interval.groups:
+            key = set_name(group.ask), group.asked_before
+            found.setdefault(key, (group.ask, []))[1].append((interval, group))
+    return list(found.values())
+
+
+def _shards(ask: pa.Table, size: int, lake: Pinned) -> list[pa.Table]:
+    """Profiles whose branches share an index partition go together, so that few documents go to a shard."""
+    if ask.num_rows <= size:
+        return [ask]
+    asked = _asked(ask.drop(["class"]).append_column("class", pa.repeat("native", ask.num_rows)), lake)
+    homes = home_partitions(lake.config.lake, lake.patterns, asked.pattern_ids)
+    first = np.concatenate([[0], np.cumsum(asked.alternatives)])[:-1]
+    home = np.where(asked.alternatives > 0, homes[np.minimum(first, homes.size - 1)], -1)
+    ask = ask.take(pa.array(np.argsort(home, kind="stable")))
+    return [ask.slice(start, size) for start in range(0, ask.num_rows, size)]
+
+
+class _Split(NamedTuple):
+    ask: pa.Table
+    structural: bool
+
+
+def _questions(
+    lake: Pinned, ask: pa.Table, targets: list[tuple[Interval, Group]], report: RunReport, *, sharded: bool
+) -> Iterable[tuple[Question, list[Piece]]]:
+    asked_before = targets[0][1].asked_before
+    routed = lake.config.index and (asked_before or sharded)
+    for part in _by_need(ask, lake) if routed and asked_before else [_Split(ask, structural=False)]:
+        with report.stage("index"):
+            words = lake.words()
+            joined = lake.joined
+            matcher = assemble(lake.config.engine, words, lake.patterns, _asked(part.ask, lake), joined)
+        with report.stage("route"):
+            pieces = _pieces(lake, matcher, targets, joined if routed else None, structural=part.structural)
+        if pieces:
+            dates = sorted({piece.date for piece in pieces})
+            sources = {date: _sources(lake, date) for date in dates}
+            profiles = part.ask.select(SET_COLUMNS).combine_chunks()
+            yield Question(pickle.dumps(matcher, protocol=5), words.codes, profiles, sources), pieces
+
+
+def _by_need(ask: pa.Table, lake: Pinned) -> list[_Split]:
+    """Profiles that structure answers, and the others."""
+    valued = lake.patterns.filter(lake.patterns.column("valued")).column("pattern_id").combine_chunks()
+    patterns = ask.column("patterns").combine_chunks()
+    needs = pc.is_in(patterns.flatten(), value_set=valued).to_numpy(zero_copy_only=False)
+    owner = np.repeat(np.arange(ask.num_rows), pc.fill_null(pc.list_value_length(patterns), 0).to_numpy())
+    reads = pc.equal(ask.column("class"), "hybrid").to_numpy()
+    reads = reads | (np.bincount(owner, needs, minlength=ask.num_rows) > 0)
+    parts = [
+        _Split(ask.filter(pa.array(~reads)), structural=True),
+        _Split(ask.filter(pa.array(reads)), structural=False),
+    ]
+    return [part for part in parts if part.ask.num_rows]
+
+
+def _asked(ask: pa.Table, lake: Pinned) -> Asked:
+    patterns = ask.column("patterns").combine_chunks()
+    counts = pc.fill_null(pc.list_value_length(patterns), 0).to_numpy().astype(np.int32)
+    hybrid = ask.filter(pc.equal(ask.column("class"), "hybrid")).select(["profile_id", "profile_version"])
+    return Asked(
+        ask.column("profile_id").to_pylist(),
+        counts,
+        patterns.flatten().to_numpy().astype(np.int64),
+        _hybrids(lake, hybrid) if hybrid.num_rows else {},
+    )
+
+
+def _hybrids(lake: Pinned, wanted: pa.Table) -> dict[str, HybridProfile]:
     database = duckdb.connect()
-    database.register("profiles", profiles)
-    return database.execute(query, {"date": date}).to_arrow_table()
+    database.register("profiles", lake.rows("profiles", ["profile_id", "profile_version", "xpath", "namespaces"]))
+    database.register("wanted", wanted)
+    rows = database.execute(
+        "SELECT * FROM profiles SEMI JOIN wanted USING (profile_id, profile_version)"
+    ).to_arrow_table()
+    found = {}
+    for row in rows.to_pylist():
+        hybrid = hybrid_of(compile_profile(row["xpath"], dict(row["namespaces"])))
+        if hybrid is not None:
+            found[row["profile_id"]] = hybrid
+    return found
 
 
-def first_places(sources: Any) -> pa.Table:
-    """document_id and its first place, `file`, `file!member` or `file#record`."""
+def _pieces(
+    lake: Pinned, matcher: Matcher, targets: list[tuple[Interval, Group]], joined: Joined | None, *, structural: bool
+) -> list[Piece]:
+    """The documents to look at; with `joined` only those that could satisfy some profile."""
+    batches = [(interval.date, batch) for interval, group in targets for batch in group.batches]
+    chosen: list[Any] = [None] * len(batches)
+    if joined is not None:
+        version = lake.versions["path_documents"]
+        wanted = np.unique(joined.path_codes)
+        postings = [load_postings(lake.config.lake, date, batch, wanted, version) for date, batch in batches]
+        chosen = route(matcher.engine.store, joined, postings) or chosen
+    pieces: list[Piece] = []
+    for date in dict.fromkeys(date for date, _ in batches):
+        own = [(batch, rows) for (day, batch), rows in zip(batches, chosen, strict=True) if day == date]
+        if structural:
+            for batch, rows in own:
+                if rows is None or rows.size:
+                    pieces += [
+                        Piece(date, Structures(uri, rows)) for uri in _files(lake, "encoded_documents", date, batch)
+                    ]
+        else:
+            ids = _ids(lake, date, own)
+            if ids is None or len(ids):
+                pieces += [Piece(date, split) for split in to_splits(_files(lake, "documents", date), ids)]
+    return pieces
+
+
+def _ids(lake: Pinned, date: dt.date, own: list[tuple[str, Any]]) -> pa.Array | None:
+    """The wanted documents of an interval; None when they are all that it has."""
+    parts = []
+    for batch, rows in own:
+        table = lake.rows("encoded_documents", ["document_id", "row"], {"ingest_date": date, "batch": batch})
+        if rows is not None:
+            table = table.filter(pa.array(np.isin(table.column("row").to_numpy(), rows)))
+        parts.append(table.column("document_id"))
+    ids = pa.chunked_array([chunk for part in parts for chunk in part.chunks], pa.string())
+    whole = lake.rows("documents", ["document_id"], {"ingest_date": date}).num_rows
+    return None if len(ids) == whole else ids.combine_chunks()
+
+
+def _files(lake: Pinned, table: str, date: dt.date, batch: str | None = None) -> list[str]:
+    partition = {"ingest_date": date} | ({"batch": batch} if batch else {})
+    return partition_files(lake.config.lake, table, partition, version=lake.versions[table])
+
+
+def _sources(lake: Pinned, date: dt.date) -> Sources:
+    """Each document of an interval and its first place there: `file`, `file!member` or `file#record`."""
     query = """
         SELECT document_id, min(source || CASE member WHEN '' THEN '' ELSE '!' || member END
                                 || CASE record WHEN 0 THEN '' ELSE '#' || record END) AS source
-        FROM sources GROUP BY document_id
+        FROM sources GROUP BY document_id ORDER BY document_id
     """
     database = duckdb.connect()
-    database.register("sources", sources)
-    return database.execute(query).to_arrow_table()
+    database.register("sources", lake.rows("document_sources", where={"ingest_date": date}))
+    found = database.execute(query).to_arrow_table()
+    ids = np.array(found.column(0).to_pylist(), "S64")
+    return Sources(ids, found.column(1).combine_chunks())
 
 
-def to_splits(files: Iterable[str]) -> list[Split]:
-    """Row groups in runs of about SPLIT_BYTES, so that tasks are even whatever the files are."""
-    splits: list[Split] = []
-    for uri in files:
-        system, path = filesystem(uri)
-        metadata = pq.ParquetFile(system.open_input_file(path)).metadata
-        run: list[int] = []
-        size = 0
-        for group in range(metadata.num_row_groups):
-            run.append(group)
-            size += metadata.row_group(group).total_byte_size
-            if size >= SPLIT_BYTES:
-                splits.append(Split(uri, tuple(run)))
-                run, size = [], 0
-        if run:
-            splits.append(Split(uri, tuple(run)))
-    return splits
-
-
-def _distribute(
-    spark: SparkSession, splits: list[Split], question: Question, config: Config, channel: Channel
-) -> tuple[list[Part], dict[str, int]]:
+def _distribute(spark: SparkSession, task: MatchTask, question: Question, pieces: list[Piece]) -> list[Answer]:
     context = spark.sparkContext
-    worker = MatchTask(lake=config.lake, date=config.date, run_id=config.run_id, tell=channel.tell)
-    tasks = min(len(splits), context.defaultParallelism * 2)
-    shared = context.broadcast((question, splits))
+    tasks = min(len(pieces), context.defaultParallelism * 2)
+    shared = context.broadcast((question, pieces))
 
-    def task(index: int) -> Answer:
-        question, splits = shared.value
-        return worker(splits[index::tasks], question)
+    def answer(index: int) -> Answer:
+        question, pieces = shared.value
+        return task(pieces[index::tasks], question)
 
-    answers = context.parallelize(range(tasks), max(tasks, 1)).map(task).collect()
+    answers: list[Answer] = context.parallelize(range(tasks), tasks).map(answer).collect()
     shared.unpersist()
-    funnel: dict[str, int] = {}
+    return answers
+
+
+def _collect(
+    answers: list[Answer],
+    question: Question,
+    parts: dict[dt.date, list[Part]],
+    undecided: dict[dt.date, list[Any]],
+    funnel: dict[str, int],
+) -> None:
     for answer in answers:
+        for date, written in answer.parts.items():
+            parts[date] += written
+        for date, pairs in answer.undecided.items():
+            keys = question.profiles.take(pa.array([slot for _, slot in pairs], pa.int32()))
+            rows = zip(pairs, keys.column(0).to_pylist(), keys.column(1).to_pylist(), strict=True)
+            undecided[date] += [(document, profile, version) for (document, _), profile, version in rows]
         for name, count in answer.funnel.items():
             known = funnel.get(name, 0)
             funnel[name] = max(known, count) if name in {"paths", "branches"} else known + count
-    return sorted(part for answer in answers for part in answer.parts), funnel
+
+
+def _stage(lake: Pinned, interval: Interval, parts: list[Part], undecided: list[Any]) -> int:
+    config = lake.config
+    run = {"job": "match_documents", "run_id": config.run_id}
+    keep_set(config.lake, interval.profile_set, interval.required, run)
+    _keep_undecided(config, interval, undecided, run)
+    note = run | {
+        "engine": config.engine,
+        "inputs": lake.versions,
+        "batches": interval.batches,
+        "profile_set": interval.profile_set,
+        "mode": interval.mode,
+        "base": interval.base,
+    }
+    return replace_partition(config.lake, "matches_staged", parts, {"match_date": interval.date}, note)
+
+
+def _keep_undecided(config: Config, interval: Interval, undecided: list[Any], run: dict[str, Any]) -> None:
+    """Those of profiles that are still asked stay; the new ones come to them."""
+    partition = {"match_date": interval.date}
+    known = read_rows(config.lake, "undecided", where=partition)
+    if not known.num_rows and not undecided:
+        return
+    database = duckdb.connect()
+    database.register("known", known.slice(0, 0) if interval.mode == "replace" else known)
+    database.register("required", interval.required)
+    kept = database.execute(
+        "SELECT * FROM known SEMI JOIN required USING (profile_id, profile_version)"
+    ).to_arrow_table()
+    message = "libxml2 would need more time than a task may take"
+    rows = [(*row, "evaluation_limit", message, config.run_id) for row in undecided]
+    names = ["document_id", "profile_id", "profile_version", "reason", "message", "run_id"]
+    new = [dict(zip(names, row, strict=True)) for row in rows]
+    table = pa.Table.from_pylist(kept.select(names).to_pylist() + new) if new or kept.num_rows else None
+    parts = write_rows(config.lake, "undecided", table, partition) if table else []
+    replace_partition(config.lake, "undecided", parts, partition, run)

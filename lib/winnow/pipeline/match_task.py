@@ -8,70 +8,100 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from winnow.encoding import locate, to_utf8
+from winnow.encoding import EncodedBatch, locations
+from winnow.encoding.restore import restore
+from winnow.engines.twigs import Ints, Longs
+from winnow.index.lines import find
 from winnow.lake.contracts import load_contract
 from winnow.lake.parts import Part, PartWriter, arrow_schema, filesystem
 from winnow.matcher import BatchMatches, Matcher
+from winnow.pipeline.document_splits import Split, read_documents
 
-BATCH = 1000  # documents
 TABLE = "matches_staged"
 
 
-class Split(NamedTuple):
-    """Some row groups of one data file of `documents`."""
+class Structures(NamedTuple):
+    """One data file of `encoded_documents`, and which of its rows are meant."""
 
     path: str
-    row_groups: tuple[int, ...]
+    rows: Ints | None  # None: all
+
+
+class Piece(NamedTuple):
+    """Documents of one interval: to be read, or known by their structure."""
+
+    date: dt.date
+    source: Split | Structures
+
+
+class Sources(NamedTuple):
+    """The first place of each document; ids ascending."""
+
+    ids: "np.ndarray[Any, Any]"  # S64
+    places: pa.Array
 
 
 class Question(NamedTuple):
     """What every task needs, sent to each executor once."""
 
     matcher: bytes  # pickled; its slots are the rows of `profiles`
+    path_codes: Longs  # of the matcher's paths
     profiles: pa.Table  # profile_id, profile_version, subscriber, destination
-    sources: pa.Table  # document_id, source
+    sources: dict[dt.date, Sources]
 
 
 class Answer(NamedTuple):
-    parts: list[Part]
+    parts: dict[dt.date, list[Part]]
+    undecided: dict[dt.date, list[tuple[str, int]]]  # (document id, slot)
     funnel: dict[str, int]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MatchTask:
     lake: str
-    date: dt.date
     run_id: str
     tell: Callable[[int], None]  # so many documents are done
 
-    def __call__(self, splits: Iterable[Split], question: Question) -> Answer:
+    def __call__(self, pieces: Iterable[Piece], question: Question) -> Answer:
         matcher = _matcher(question)
         before = matcher.funnel._asdict()
-        writer = PartWriter(self.lake, load_contract(TABLE), {"match_date": self.date})
-        for ids, contents in _documents(splits):
-            found = matcher.match_contents(contents)
-            if found.documents.size:
-                writer.write(self._rows(ids, found, matcher, question))
-            self.tell(len(contents))
+        writers: dict[dt.date, PartWriter] = {}
+        undecided: dict[dt.date, list[tuple[str, int]]] = {}
+        for date, source in pieces:
+            for ids, found in _matches(source, matcher, question):
+                if found.documents.size:
+                    if date not in writers:
+                        writers[date] = PartWriter(self.lake, load_contract(TABLE), {"match_date": date})
+                    writers[date].write(self._rows(ids, found, matcher, question, question.sources[date]))
+                given_up = zip(_given_up(found, "documents"), _given_up(found, "profiles"), strict=True)
+                undecided.setdefault(date, []).extend((ids[document].as_py(), slot) for document, slot in given_up)
+                self.tell(len(ids))
         counts = matcher.funnel._asdict()
         sums = {name: counts[name] - before[name] for name in counts if name not in {"paths", "branches"}}
-        return Answer(writer.close(), sums | {name: counts[name] for name in ("paths", "branches")})
+        funnel = sums | {name: counts[name] for name in ("paths", "branches")}
+        return Answer({date: writer.close() for date, writer in writers.items()}, undecided, funnel)
 
-    def _rows(self, ids: pa.Array, found: BatchMatches, matcher: Matcher, question: Question) -> pa.Table:
-        places = pc.index_in(ids, value_set=question.sources.column("document_id").combine_chunks())
-        sources = question.sources.column("source").take(places)
-        profiles = question.profiles.take(pa.array(found.profiles))
+    def _rows(
+        self, ids: pa.Array, found: BatchMatches, matcher: Matcher, question: Question, sources: Sources
+    ) -> pa.Table:
+        named = np.asarray(ids.to_numpy(zero_copy_only=False), "S64")
+        places = sources.places.take(pa.array(np.searchsorted(sources.ids, named)))
         documents = pa.array(found.documents)
-        witnesses = locate(found.batch, found.witnesses, paths=matcher.paths, vocabulary=matcher.vocabulary)
+        profiles = question.profiles.take(pa.array(found.profiles))
+        text, offsets = locations(
+            found.batch, found.witnesses.astype(np.int64), paths=matcher.paths, vocabulary=matcher.vocabulary
+        )
+        witnesses = pa.StringArray.from_buffers(
+            offsets.size - 1, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(text)
+        )
         columns: dict[str, Any] = {
             "document_id": ids.take(documents),
-            "source": sources.take(documents),
+            "source": places.take(documents),
             **{name: profiles.column(name) for name in profiles.column_names},
-            "witness": pa.array(witnesses, pa.string()),
-            "run_id": pa.array(np.full(len(documents), self.run_id)),
+            "witness": witnesses,
+            "run_id": pa.repeat(self.run_id, len(documents)),
         }
         schema = arrow_schema(load_contract(TABLE))
         return pa.table([columns[name] for name in schema.names], schema=schema)
@@ -88,16 +118,31 @@ def _matcher(question: Question) -> Matcher:
     return _LOADED[key]
 
 
-def _documents(splits: Iterable[Split]) -> Iterator[tuple[pa.Array, list[bytes]]]:
-    """(ids, contents in UTF-8), batch by batch."""
-    for split in splits:
-        files, path = filesystem(split.path)
-        with files.open_input_file(path) as stream:
-            columns = ["document_id", "content", "encoding"]
-            reader = pq.ParquetFile(stream)
-            for batch in reader.iter_batches(BATCH, row_groups=list(split.row_groups), columns=columns):
-                contents = batch.column(1).to_pylist()
-                encodings = batch.column(2)
-                for row in pc.indices_nonzero(pc.not_equal(encodings, "utf-8")).to_pylist():
-                    contents[row] = to_utf8(contents[row], encodings[row].as_py())
-                yield batch.column(0), contents
+def _matches(
+    source: Split | Structures, matcher: Matcher, question: Question
+) -> Iterator[tuple[pa.Array, BatchMatches]]:
+    if isinstance(source, Split):
+        for ids, contents, _ in read_documents([source]):
+            yield ids, matcher.match_contents(contents)
+    else:
+        for ids, batch in _structures(source, matcher, question.path_codes):
+            yield ids, matcher.match_encoded(batch)
+
+
+def _structures(source: Structures, matcher: Matcher, path_codes: Longs) -> Iterator[tuple[pa.Array, EncodedBatch]]:
+    files, path = filesystem(source.path)
+    with files.open_input_file(path) as stream:
+        for batch in pq.ParquetFile(stream).iter_batches(4000, columns=["document_id", "row", "nodes"]):
+            rows = batch
+            if source.rows is not None:
+                rows = batch.filter(pa.array(np.isin(batch.column(1).to_numpy(), source.rows)))
+            if rows.num_rows:
+                nodes = rows.column(2)
+                distinct = nodes.flatten().dictionary_encode()
+                local = find(path_codes, distinct.dictionary.to_numpy().astype(np.int64)).astype(np.int32)
+                ends = np.concatenate([[0], np.cumsum(nodes.value_lengths().to_numpy())]).astype(np.int64)
+                yield rows.column(0), restore(local[distinct.indices.to_numpy()], ends, matcher.paths)
+
+
+def _given_up(found: BatchMatches, what: str) -> list[int]:
+    return list(getattr(found, f"undecided_{what}", np.zeros(0, np.int32)).tolist())

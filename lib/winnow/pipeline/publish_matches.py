@@ -1,17 +1,37 @@
 """Publish the staged answers of one data interval.
 
-Reads: matches_staged at a pinned version. Writes: matches, the whole of the interval in one commit that names that
-version; an empty result still replaces.
+Reads: matches_staged at the audited version, matches, profile_sets, ledger. Writes: matches, deliveries, ledger.
+
+One commit makes the interval's matches what the staged commit says: its rows replace them, are added to them, or are
+added to those that are still required. The commit carries the staged version as its transaction, so publishing twice
+changes nothing, and the ledger, written last, can always be written again from it. A run that was planned on another
+state of the interval than the one it finds is refused: it would lose what another run has published since.
 """
 
 import datetime as dt
 from dataclasses import dataclass
+from typing import Any
 
-import pyarrow.parquet as pq
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from winnow.errors import TransientError
 from winnow.lake.contracts import load_contract
-from winnow.lake.parts import PartWriter, filesystem
-from winnow.lake.store import ensure_tables, partition_files, replace_partition
+from winnow.lake.locks import table_lock
+from winnow.lake.parts import Part, PartWriter, arrow_schema, copy_part
+from winnow.lake.store import (
+    commit_note,
+    commit_parts,
+    ensure_tables,
+    partition_files,
+    read_rows,
+    replace_partition,
+    require_table,
+    transaction_number,
+    write_rows,
+)
+from winnow.pipeline.ledger import TABLES, enter, fingerprint
 from winnow.pipeline.report import RunReport
 
 
@@ -25,17 +45,107 @@ class Config:
 
 def run(config: Config) -> RunReport:
     report = RunReport("publish_matches")
-    partition = {"match_date": config.date}
-    with report.stage("publish"):
-        ensure_tables(config.lake, ("matches",))
-        writer = PartWriter(config.lake, load_contract("matches"), partition)
-        for uri in partition_files(config.lake, "matches_staged", partition, version=config.staged_version):
-            files, path = filesystem(uri)
-            with files.open_input_file(path) as stream:
-                for batch in pq.ParquetFile(stream).iter_batches(100_000):
-                    writer.write(batch)
-        parts = writer.close()
-        commit = {"job": "publish_matches", "run_id": config.run_id, "staged_version": config.staged_version}
-        version = replace_partition(config.lake, "matches", parts, partition, commit)
-    report.counts = {"published": sum(part.rows for part in parts), "matches version": version}
+    lake, date = config.lake, config.date
+    ensure_tables(lake, TABLES)
+    note = commit_note(lake, "matches_staged", config.staged_version)
+    recover(lake, date)
+    with report.stage("publish"), table_lock(lake, "publish"):
+        published = transaction_number(lake, "matches", _transaction(date))
+        if published != config.staged_version:
+            _require_base(lake, date, note)
+            report.counts["published"] = _publish(config, note)
+    with report.stage("deliveries and ledger"):
+        recover(lake, date)
+    report.counts["matches version"] = require_table(lake, "matches").version()
     return report
+
+
+def recover(lake: str, date: dt.date) -> None:
+    """Finish what a publication of the interval has begun: deliveries, then the ledger. Nothing, if it was finished."""
+    ensure_tables(lake, TABLES)
+    with table_lock(lake, "publish"):
+        published = transaction_number(lake, "matches", _transaction(date))
+        if published is None or published in _ledger(lake, date).column("staged_version").to_pylist():
+            return
+        note = commit_note(lake, "matches_staged", published)
+        version = int(require_table(lake, "matches").version())
+        _deliver(lake, date, version)
+        enter(lake, date, note, staged_version=published, matches_version=version)
+
+
+def _transaction(date: dt.date) -> str:
+    return f"winnow.publish.{date}"
+
+
+def _ledger(lake: str, date: dt.date) -> pa.Table:
+    return read_rows(lake, "ledger", where={"match_date": date})
+
+
+def _require_base(lake: str, date: dt.date, note: dict[str, Any]) -> None:
+    found = fingerprint(_ledger(lake, date))
+    if found != note["base"]:
+        raise TransientError(
+            "interval_moved",
+            f"another run has published {date} since this one was planned",
+            hint="run it again: it will ask only what is still open",
+        )
+
+
+def _publish(config: Config, note: dict[str, Any]) -> int:
+    """Returns the rows that came."""
+    lake, partition = config.lake, {"match_date": config.date}
+    parts = [
+        copy_part(lake, uri, "matches", partition)
+        for uri in partition_files(lake, "matches_staged", partition, version=config.staged_version)
+    ]
+    new = sum(part.rows for part in parts)
+    if note["mode"] == "rewrite":
+        parts += _kept(lake, config.date, note["profile_set"])
+    run = {"job": "publish_matches", "run_id": config.run_id, "staged_version": config.staged_version}
+    with table_lock(lake, "matches"):
+        commit_parts(
+            lake,
+            "matches",
+            parts,
+            partition,
+            run,
+            replace=note["mode"] != "append",
+            transaction=(_transaction(config.date), config.staged_version),
+        )
+    return new
+
+
+def _kept(lake: str, date: dt.date, profile_set: str) -> list[Part]:
+    """Published rows of profile versions that are still required, with their subscribers and destinations of now."""
+    contract = load_contract("matches")
+    names = arrow_schema(contract).names
+    of_now = {"subscriber", "destination"}
+    columns = ", ".join(f"{'r' if name in of_now else 'm'}.{name}" for name in names)
+    database = duckdb.connect()
+    database.register("m", _dataset(lake, date))
+    database.register("r", read_rows(lake, "profile_sets", where={"profile_set": profile_set}))
+    reader = database.execute(
+        f"SELECT {columns} FROM m JOIN r ON m.profile_id = r.profile_id AND m.profile_version = r.profile_version"
+    ).to_arrow_reader(100_000)
+    writer = PartWriter(lake, contract, {"match_date": date})
+    for batch in reader:
+        writer.write(batch)
+    return writer.close()
+
+
+def _dataset(lake: str, date: dt.date) -> Any:
+    dataset = require_table(lake, "matches").to_pyarrow_dataset()
+    return dataset.filter(pc.field("match_date") == pa.scalar(date))
+
+
+def _deliver(lake: str, date: dt.date, version: int) -> None:
+    database = duckdb.connect()
+    database.register("m", _dataset(lake, date))
+    query = """
+        SELECT destination, count(DISTINCT document_id) AS documents, count(*) AS matches FROM m
+        WHERE destination IS NOT NULL GROUP BY destination ORDER BY destination
+    """
+    rows = database.execute(query).to_arrow_table()
+    rows = rows.append_column("matches_version", pa.repeat(pa.scalar(version, pa.int64()), rows.num_rows))
+    parts = write_rows(lake, "deliveries", rows, {"match_date": date}) if rows.num_rows else []
+    replace_partition(lake, "deliveries", parts, {"match_date": date}, {"job": "publish_matches"})

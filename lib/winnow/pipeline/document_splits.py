@@ -1,0 +1,91 @@
+"""Documents as tasks read them: runs of row groups, read with Arrow, not through the JVM."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from winnow.encoding import to_utf8
+from winnow.lake.parts import filesystem
+
+SPLIT_BYTES = 32 << 20  # of documents per split
+BATCH = 1000  # documents
+
+
+class Split(NamedTuple):
+    """Some row groups of one data file of `documents`, and which of their rows are meant."""
+
+    path: str
+    row_groups: tuple[int, ...]
+    first: int  # number of the first chosen row within the work
+    chosen: npt.NDArray[np.bool_] | None  # None: all
+
+
+class Documents(NamedTuple):
+    ids: pa.Array
+    contents: list[bytes]  # in UTF-8
+    first: int  # number of the first within the work
+
+
+def to_splits(files: Iterable[str], wanted: pa.Array | None = None) -> list[Split]:
+    """Row groups in runs of about SPLIT_BYTES, so that tasks are even whatever the files are.
+
+    `wanted` are document ids; a row group without any is not read. Rows are numbered in the order of the files.
+    """
+    splits: list[Split] = []
+    number = 0
+    for uri in files:
+        reader = pq.ParquetFile(_open(uri))
+        run: list[int] = []
+        masks: list[npt.NDArray[np.bool_]] = []
+        size = count = 0
+        groups = reader.metadata.num_row_groups
+        for group in range(groups):
+            rows = reader.metadata.row_group(group).num_rows
+            mask = np.ones(rows, np.bool_)
+            if wanted is not None:
+                ids = reader.read_row_group(group, columns=["document_id"]).column(0)
+                mask = pc.is_in(ids, value_set=wanted).to_numpy()
+            if mask.any():
+                run.append(group)
+                masks.append(mask)
+                count += int(mask.sum())
+                size += reader.metadata.row_group(group).total_byte_size
+            if run and (size >= SPLIT_BYTES or group == groups - 1):
+                chosen = np.concatenate(masks)
+                splits.append(Split(uri, tuple(run), number, None if chosen.all() else chosen))
+                number += count
+                run, masks, size, count = [], [], 0, 0
+    return splits
+
+
+def read_documents(splits: Iterable[Split]) -> Iterator[Documents]:
+    for split in splits:
+        columns = ["document_id", "content", "encoding"]
+        number, position = split.first, 0
+        with _open(split.path) as stream:
+            reader = pq.ParquetFile(stream)
+            for batch in reader.iter_batches(BATCH, row_groups=list(split.row_groups), columns=columns):
+                rows = batch
+                if split.chosen is not None:
+                    rows = batch.filter(pa.array(split.chosen[position : position + batch.num_rows]))
+                position += batch.num_rows
+                if rows.num_rows:
+                    yield Documents(rows.column(0), _contents(rows), number)
+                    number += rows.num_rows
+
+
+def _contents(rows: pa.RecordBatch) -> list[bytes]:
+    contents: list[bytes] = rows.column(1).to_pylist()
+    for row in pc.indices_nonzero(pc.not_equal(rows.column(2), "utf-8")).to_pylist():
+        contents[row] = to_utf8(contents[row], rows.column(2)[row].as_py())
+    return contents
+
+
+def _open(uri: str) -> Any:
+    files, path = filesystem(uri)
+    return files.open_input_file(path)

@@ -1,0 +1,157 @@
+"""Encode the profile versions that are not encoded yet.
+
+Reads: profiles. Writes: patterns, profile_patterns (one row per alternative, or one that says why it was rejected),
+vocabulary, branches.
+
+Parsing is Python, so many profiles are shared out to the workers. Patterns and branches are named by their content:
+encoding twice, or after a kill, adds nothing.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from winnow.index.lines import branches_of, find, stored_branches
+from winnow.index.patterns import to_rows
+from winnow.lake.contracts import load_contract
+from winnow.lake.locks import table_lock
+from winnow.lake.parts import Part, arrow_schema
+from winnow.lake.session import driver_host
+from winnow.lake.store import adopt, commit_note, commit_parts, ensure_tables, read_rows, require_table, write_rows
+from winnow.pipeline.progress import Progress
+from winnow.pipeline.report import RunReport
+from winnow.pipeline.words import add_labels
+from winnow.xpath import Rejected, compile_profile
+
+SHARE = 2000  # profiles of one piece of work; fewer are encoded by the driver
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    lake: str
+    run_id: str
+
+
+class Outcome(NamedTuple):
+    parts: list[Part]
+    classes: dict[str, int]
+
+
+def run(spark: SparkSession, config: Config) -> RunReport:
+    report = RunReport("encode_profiles")
+    lake = config.lake
+    with report.stage("plan"):
+        ensure_tables(lake, ("vocabulary", "patterns", "profile_patterns", "branches"))
+        version = require_table(lake, "profiles").version()
+        todo = unencoded(
+            read_rows(lake, "profiles", version=version),
+            read_rows(lake, "profile_patterns", ["profile_id", "profile_version"]),
+        )
+        note = {"job": "encode_profiles", "run_id": config.run_id, "inputs": {"profiles": version}}
+    with report.stage("compile"):
+        done = _compile(spark, lake, todo)
+    with report.stage("commit"):
+        parts = sorted(part for outcome in done for part in outcome.parts)
+        new = {
+            table: adopt(lake, table, [part for part in parts if part.table == table], {}, note)
+            for table in ("patterns", "profile_patterns")
+        }
+    with report.stage("branches"):
+        branches = add_branches(lake, note)
+    classes = {name: sum(outcome.classes.get(name, 0) for outcome in done) for name in ("native", "hybrid", "rejected")}
+    report.counts = {"profiles": todo.num_rows, **classes, "new patterns": new["patterns"], "new branches": branches}
+    return report
+
+
+def unencoded(profiles: pa.Table, encoded: pa.Table) -> pa.Table:
+    database = duckdb.connect()
+    database.register("profiles", profiles)
+    database.register("encoded", encoded)
+    query = """
+        SELECT profile_id, profile_version, xpath, namespaces, ordered FROM profiles
+        ANTI JOIN encoded USING (profile_id, profile_version) WHERE state = 'active' ORDER BY profile_id
+    """
+    return database.execute(query).to_arrow_table()
+
+
+def _compile(spark: SparkSession, lake: str, todo: pa.Table) -> list[Outcome]:
+    if todo.num_rows <= SHARE:
+        return [encode(lake, todo, lambda _: None)] if todo.num_rows else []
+    pieces = [todo.slice(start, SHARE) for start in range(0, todo.num_rows, SHARE)]
+    context = spark.sparkContext
+    with Progress("compiling", host=driver_host(spark), unit="profiles") as channel:
+        work = context.parallelize([_packed(piece) for piece in pieces], context.defaultParallelism * 2)
+        return work.map(lambda piece: encode(lake, _unpacked(piece), channel.tell)).collect()
+
+
+def encode(lake: str, profiles: pa.Table, tell: Callable[[int], None]) -> Outcome:
+    """Compile these profiles and write what becomes of them. No Spark here."""
+    rows: list[tuple[Any, ...]] = []
+    patterns: list[Any] = []
+    places: list[int] = []  # rows that want the id of a pattern
+    classes: dict[str, int] = {}
+    for profile in profiles.to_pylist():
+        key = profile["profile_id"], profile["profile_version"]
+        try:
+            compiled = compile_profile(profile["xpath"], dict(profile["namespaces"]), ordered=profile["ordered"])
+        except Rejected as rejected:
+            rows.append((*key, "rejected", -1, rejected.code, rejected.column, rejected.message))
+            classes["rejected"] = classes.get("rejected", 0) + 1
+            continue
+        name = compiled.klass.value
+        classes[name] = classes.get(name, 0) + 1
+        why = compiled.reasons[0] if compiled.reasons else None
+        words = (why.code, why.column, why.message) if why else (None, 0, None)
+        for number, pattern in enumerate(compiled.alternatives):
+            places.append(len(rows))
+            patterns.append(pattern)
+            rows.append((*key, name, number, *words))
+        if not compiled.alternatives:
+            rows.append((*key, name, -1, *words))
+    table = to_rows(patterns)
+    ids = np.zeros(len(rows), np.int64)
+    ids[places] = table.column("pattern_id").to_numpy()
+    missing = np.ones(len(rows), np.bool_)
+    missing[places] = False
+    columns = [*zip(*rows, strict=True)]
+    columns.insert(4, pa.array(ids, mask=missing))
+    schema = arrow_schema(load_contract("profile_patterns"))
+    encoded = pa.table([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
+    tell(profiles.num_rows)
+    return Outcome(write_rows(lake, "patterns", table) + write_rows(lake, "profile_patterns", encoded), classes)
+
+
+def add_branches(lake: str, note: dict[str, Any]) -> int:
+    """Number the branches of all patterns; how many are new. Nothing is read when no pattern came since last time."""
+    version = require_table(lake, "patterns").version()
+    if commit_note(lake, "branches").get("patterns") == version:
+        return 0
+    patterns = read_rows(lake, "patterns", ["twig", "labels", "tests"], version=version)
+    labels = patterns.column("labels").combine_chunks().flatten().unique().to_pylist()
+    vocabulary = add_labels(lake, labels, note)
+    found = branches_of(patterns, vocabulary)
+    with table_lock(lake, "branches"):
+        known = stored_branches(read_rows(lake, "branches"))
+        new = found.take(np.flatnonzero(find(known.codes, found.codes) < 0))
+        steps = pa.ListArray.from_arrays(pa.array(new.ends.astype(np.int32)), pa.array(new.steps))
+        numbers = np.arange(len(known), len(known) + len(new), dtype=np.int32)
+        columns = {"branch": numbers, "branch_id": new.codes, "line": new.texts(vocabulary), "steps": steps}
+        rows = write_rows(lake, "branches", pa.table(columns)) if len(new) else []
+        commit_parts(lake, "branches", rows, {}, {**note, "patterns": version})
+    return len(new)
+
+
+def _packed(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def _unpacked(data: bytes) -> pa.Table:
+    return pa.ipc.open_stream(data).read_all()

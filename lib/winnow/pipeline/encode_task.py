@@ -1,0 +1,113 @@
+"""What a worker does with its share of new documents: their structure, and which of them have which path. No Spark."""
+
+import datetime as dt
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from winnow.encoding import EncodedBatch, Encoder, PathTable, Status, Vocabulary
+from winnow.encoding.jit import kernel
+from winnow.engines.twigs import Ints, Longs
+from winnow.errors import DataError
+from winnow.index.codes import path_codes, text_codes
+from winnow.lake.contracts import load_contract
+from winnow.lake.parts import Part, PartWriter
+from winnow.pipeline.document_splits import Split, read_documents
+
+TABLES = ("encoded_documents", "path_documents")
+_FLUSH = 1 << 22  # pairs of path and document that a worker keeps before it writes them
+
+
+class SeenPaths(NamedTuple):
+    """The paths of one task, parents before children; row 0 is the document."""
+
+    labels: tuple[str, ...]  # by the task's own symbols
+    parents: Ints
+    symbols: Ints
+
+
+class Encoded(NamedTuple):
+    parts: list[Part]
+    paths: SeenPaths
+    documents: int
+    nodes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodeTask:
+    lake: str
+    date: dt.date
+    batch: str
+    number: int
+    tell: Callable[[int], None]  # so many documents are done
+
+    def __call__(self, splits: Iterable[Split]) -> Encoded:
+        vocabulary, paths = Vocabulary(), PathTable()
+        encoder = Encoder(vocabulary, paths)
+        partition = {"ingest_date": self.date, "batch": self.batch}
+        documents_out, paths_out = (PartWriter(self.lake, load_contract(table), partition) for table in TABLES)
+        met: list[tuple[Ints, Ints]] = []
+        pairs = documents = nodes = 0
+        for ids, contents, first in read_documents(splits):
+            batch = encoder.encode(contents, values=False)
+            self._require_whole(batch, ids)
+            codes = _codes(vocabulary, paths)
+            numbers = np.arange(first, first + len(contents), dtype=np.int32)
+            structure = pa.ListArray.from_arrays(
+                pa.array(batch.doc_offsets.astype(np.int32)), pa.array(codes[batch.path])
+            )
+            documents_out.write(pa.table([ids, pa.array(numbers), structure], names=["document_id", "row", "nodes"]))
+            met.append(_distinct(batch, len(paths), first))
+            pairs += met[-1][0].size
+            documents += len(contents)
+            nodes += batch.nodes
+            if pairs > _FLUSH:
+                paths_out.write(self._inverted(met, codes))
+                met, pairs = [], 0
+            self.tell(len(contents))
+        if met:
+            paths_out.write(self._inverted(met, _codes(vocabulary, paths)))
+        seen = SeenPaths(tuple(vocabulary.labels()), paths.parents.copy(), paths.symbols.copy())
+        return Encoded(documents_out.close() + paths_out.close(), seen, documents, nodes)
+
+    def _inverted(self, met: list[tuple[Ints, Ints]], codes: Longs) -> pa.Table:
+        """The documents of each path; sorted by code, so that readers skip what they do not want."""
+        path, row = (np.concatenate(column) for column in zip(*met, strict=True))
+        rank = np.argsort(np.argsort(codes, kind="stable")).astype(np.int32)
+        order = np.argsort(rank[path], kind="stable")  # rows ascend already
+        path, row = path[order], row[order]
+        starts = np.flatnonzero(np.concatenate([[True], path[1:] != path[:-1]]))
+        ends = np.append(starts, path.size).astype(np.int32)
+        part = pa.array(np.full(starts.size, self.number, np.int32))
+        columns = [pa.array(codes[path[starts]]), part, pa.ListArray.from_arrays(pa.array(ends), pa.array(row))]
+        return pa.table(columns, names=["path_id", "part", "rows"])
+
+    def _require_whole(self, batch: EncodedBatch, ids: pa.Array) -> None:
+        broken = np.flatnonzero(batch.status == Status.MALFORMED)
+        if broken.size:
+            name = ids[int(broken[0])].as_py()
+            raise DataError("document_broken", f"stored document {name} is not well-formed", hint="ingest it again")
+
+
+def _codes(vocabulary: Vocabulary, paths: PathTable) -> Longs:
+    return path_codes(paths.parents, paths.symbols, text_codes(vocabulary.labels()))
+
+
+@kernel
+def _distinct(batch: EncodedBatch, paths: int, first: int) -> tuple[Ints, Ints]:
+    """(path, document), each once; documents are numbered from `first`."""
+    last = np.full(paths, -1, np.int64)
+    path = np.empty(batch.path.size, np.int32)
+    row = np.empty(batch.path.size, np.int32)
+    used = 0
+    for document in range(batch.doc_offsets.size - 1):
+        for node in range(batch.doc_offsets[document], batch.doc_offsets[document + 1]):
+            if last[batch.path[node]] != document:
+                last[batch.path[node]] = document
+                path[used] = batch.path[node]
+                row[used] = first + document
+                used += 1
+    return path[:used].copy(), row[:used].copy()

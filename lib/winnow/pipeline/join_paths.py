@@ -1,0 +1,139 @@
+"""Join distinct paths with distinct branches: every pair is asked once, ever.
+
+Reads: vocabulary, paths, envelope_nodes, index_partitions. Writes: path_branches.
+
+New paths meet all branches, new branches meet all paths. A partition is read only if its root envelope lets some new
+path through, or if it holds new branches. How far the join has come is in the commit's note: the generation of paths
+and the build of the index.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from winnow.encoding import Vocabulary
+from winnow.engines.structure import place_sequences
+from winnow.engines.symbols import PathSymbols
+from winnow.engines.twigs import Ints, Longs
+from winnow.envelope import EnvelopeTree, SequenceSet, delete, join
+from winnow.errors import DataError
+from winnow.index.trees import load_tree, may_fit
+from winnow.lake.contracts import load_contract
+from winnow.lake.locks import table_lock
+from winnow.lake.parts import Part, PartWriter, arrow_schema
+from winnow.lake.store import adopt, commit_note, commit_parts, ensure_tables
+from winnow.pipeline.build_index import Index, load_index
+from winnow.pipeline.report import RunReport
+from winnow.pipeline.words import KnownPaths, load_paths, load_vocabulary
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    lake: str
+    run_id: str
+
+
+def run(spark: SparkSession, config: Config) -> RunReport:
+    report = RunReport("join_paths")
+    lake = config.lake
+    with report.stage("plan"):
+        ensure_tables(lake, ("path_branches",))
+        index = load_index(lake)
+        if index is None:
+            raise DataError("index_missing", "there is no index to join with", hint="run build_index first")
+        vocabulary = load_vocabulary(lake)
+        known = load_paths(lake, vocabulary)
+        done = commit_note(lake, "path_branches")
+        generation, build = done.get("generation", 0), done.get("build", 0)
+        is_new = known.generations > generation
+        is_new[0] = False
+        places = Places.of(known, vocabulary)
+        meets = _meets(index.roots, places, np.flatnonzero(is_new))
+        builds = index.roots.column("build").to_numpy()
+        partitions = index.roots.column("partition").to_numpy()
+        work = [int(p) for k, p in enumerate(partitions) if meets[k].any() or builds[k] > build]
+    with report.stage("join"):
+        parts = _join(spark, _Task(lake, index, places, is_new, build), work) if work else []
+    with report.stage("commit"):
+        note = {"job": "join_paths", "run_id": config.run_id, "index_version": index.version}
+        note |= {"generation": int(known.generations.max()), "build": index.build}
+        pairs = adopt(lake, "path_branches", sorted(parts), {}, note)
+        if not pairs and (note["generation"], note["build"]) != (generation, build):
+            with table_lock(lake, "path_branches"):
+                commit_parts(lake, "path_branches", [], {}, note)
+    report.counts = {
+        "paths": len(known.table) - 1,
+        "new paths": int(is_new.sum()),
+        "partitions": index.roots.num_rows,
+        "partitions read": len(work),
+        "new path branches": pairs,
+    }
+    return report
+
+
+@dataclass(frozen=True)
+class Places:
+    """All paths as data sequences, on demand."""
+
+    parents: Ints
+    symbols: Ints
+    codes: Longs
+
+    @classmethod
+    def of(cls, known: KnownPaths, vocabulary: Vocabulary) -> "Places":
+        signed = PathSymbols(known.table, vocabulary).signed().copy()
+        return cls(known.table.parents.copy(), signed, known.codes)
+
+    def sequences(self, chosen: Longs) -> SequenceSet:
+        """Two rows for each path: its own, and that of text in it."""
+        return place_sequences(self.parents, self.symbols, chosen, with_text=True)
+
+
+@dataclass(frozen=True)
+class _Task:
+    lake: str
+    index: Index
+    places: Places
+    is_new: npt.NDArray[np.bool_]
+    build: int  # entries of later builds are new
+
+    def __call__(self, partition: int) -> list[Part]:
+        at = int(np.flatnonzero(self.index.roots.column("partition").to_numpy() == partition)[0])
+        rows = self.index.rows(self.lake, partition)
+        tree = load_tree(rows, self.index.roots.column("parameters")[at].as_py())
+        entries = rows.filter(pc.greater_equal(rows.column("entry"), 0))
+        old = entries.filter(pc.less_equal(entries.column("build"), self.build)).column("entry").to_numpy()
+        new_paths, old_paths = np.flatnonzero(self.is_new), np.flatnonzero(~self.is_new)[1:]
+        writer = PartWriter(self.lake, load_contract("path_branches"), {})
+        if new_paths.size:
+            self._write(writer, tree, new_paths)
+        if old.size < len(tree) and old_paths.size:
+            self._write(writer, delete(tree, old.astype(np.int32)) if old.size else tree, old_paths)
+        return writer.close()
+
+    def _write(self, writer: PartWriter, tree: EnvelopeTree, chosen: Longs) -> None:
+        pairs = join(tree, self.places.sequences(chosen))
+        path = self.places.codes[chosen[pairs.data // 2]]
+        columns: list[Any] = [pa.array(path), pa.array(pairs.data % 2 == 1), pa.array(pairs.queries)]
+        writer.write(pa.table(columns, schema=arrow_schema(load_contract("path_branches"))))
+
+
+def _meets(roots: pa.Table, places: Places, chosen: Longs) -> npt.NDArray[np.bool_]:
+    return may_fit(roots, places.sequences(chosen))
+
+
+def _join(spark: SparkSession, task: _Task, work: list[int]) -> list[Part]:
+    context = spark.sparkContext
+    shared = context.broadcast(task)
+
+    def joined(partition: int) -> list[Part]:
+        return shared.value(partition)
+
+    found = context.parallelize(work, len(work)).map(joined).collect()
+    shared.unpersist()
+    return [part for parts in found for part in parts]

@@ -1,0 +1,188 @@
+"""What was answered, and so what is left to ask: events wake the pipeline, these tables decide.
+
+The ledger has, per interval, each batch of documents and the set of profile versions it was asked. What an interval
+requires follows from the profiles alone. The difference is the work: pairs to ask, and published rows to take back.
+"""
+
+import datetime as dt
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from winnow.lake.store import ensure_tables, read_rows, replace_partition, require_table, write_rows
+
+TABLES = ("ledger", "profile_sets", "matches_staged", "matches", "undecided", "deliveries")
+SET_COLUMNS = ["profile_id", "profile_version", "subscriber", "destination"]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Batches of one interval that were asked the same before, and the profiles they are still to be asked."""
+
+    batches: tuple[str, ...]
+    ask: pa.Table  # SET_COLUMNS, class, patterns; by profile_id
+    asked_before: bool
+
+
+@dataclass(frozen=True)
+class Interval:
+    date: dt.date
+    profile_set: str
+    required: pa.Table
+    batches: dict[str, int]  # documents of each
+    groups: tuple[Group, ...]
+    mode: str  # replace, append, or rewrite: how staged answers become the published ones
+    base: str  # the ledger that this was planned on
+
+    @property
+    def is_done(self) -> bool:
+        return not self.groups and self.mode == "append"
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """The encoded profiles at pinned versions."""
+
+    rows: pa.Table  # of profiles, with class and patterns
+    versions: dict[str, int]
+
+    def required(self, date: dt.date) -> pa.Table:
+        """The profile versions that are active and valid on a date, by id."""
+        query = """
+            SELECT profile_id, profile_version, subscriber, destination, class, patterns FROM rows
+            WHERE coalesce(valid_from <= $date, true) AND coalesce($date < valid_to, true) ORDER BY profile_id
+        """
+        database = duckdb.connect()
+        database.register("rows", self.rows)
+        return database.execute(query, {"date": date}).to_arrow_table()
+
+
+def load_profiles(lake: str) -> Profiles:
+    versions = {name: require_table(lake, name).version() for name in ("profiles", "profile_patterns")}
+    database = duckdb.connect()
+    for name, version in versions.items():
+        database.register(name, read_rows(lake, name, version=version))
+    query = """
+        SELECT p.profile_id, p.profile_version, any_value(subscriber) AS subscriber,
+            any_value(destination) AS destination, any_value(valid_from) AS valid_from, any_value(valid_to) AS valid_to,
+            any_value(class) AS class, list(pattern_id ORDER BY alternative) FILTER (alternative >= 0) AS patterns
+        FROM profiles p JOIN profile_patterns e
+            ON p.profile_id = e.profile_id AND p.profile_version = e.profile_version
+        WHERE state = 'active' AND class <> 'rejected' GROUP BY ALL
+    """
+    return Profiles(database.execute(query).to_arrow_table(), versions)
+
+
+def set_name(rows: pa.Table) -> str:
+    """A digest of the rows, which are sorted by id."""
+    digest = hashlib.sha256()
+    for column in SET_COLUMNS:
+        values = rows.column(column).cast(pa.string())
+        digest.update("\x1f".join("\x1e" if value is None else value for value in values.to_pylist()).encode())
+    return digest.hexdigest()[:16]
+
+
+def plan(lake: str, dates: Iterable[dt.date], profiles: Profiles, *, full: bool = False) -> list[Interval]:
+    """The work of each interval. `full` asks everything again and replaces what is published."""
+    ensure_tables(lake, TABLES)
+    ledger = read_rows(lake, "ledger")
+    sets: dict[str, pa.Table] = {}
+    required: dict[str, pa.Table] = {}
+    intervals = []
+    for date in dates:
+        rows = profiles.required(date)
+        name = set_name(rows)
+        rows = required.setdefault(name, rows)
+        known = ledger.filter(pc.equal(ledger.column("match_date"), pa.scalar(date)))
+        batches = documents_by_batch(lake, date)
+        asked = {row["batch"]: row["profile_set"] for row in known.to_pylist() if row["batch"] in batches}
+        base = fingerprint(known)
+        if full or not known.num_rows:
+            everything = Group(tuple(batches), rows, asked_before=False)
+            groups = (everything,) if batches and rows.num_rows else ()
+            intervals.append(Interval(date, name, rows, batches, groups, "replace", base))
+            continue
+        found: list[Group] = []
+        mode = "append"
+        for old in sorted({asked.get(batch, "") for batch in batches} | set(known.column("profile_set").to_pylist())):
+            own = tuple(batch for batch in batches if asked.get(batch, "") == old)
+            if old == name:
+                continue
+            if old and old not in sets:
+                sets[old] = read_rows(lake, "profile_sets", SET_COLUMNS, where={"profile_set": old})
+            ask, is_stale = difference(rows, sets[old]) if old else (rows, False)
+            mode = "rewrite" if is_stale else mode
+            if own and ask.num_rows:
+                found.append(Group(own, ask, asked_before=bool(old)))
+        if not found and mode == "append" and set(asked) == set(batches) and set(asked.values()) <= {name}:
+            intervals.append(Interval(date, name, rows, batches, (), "append", base))
+        else:
+            intervals.append(Interval(date, name, rows, batches, tuple(found), "rewrite" if not found else mode, base))
+    return intervals
+
+
+def documents_by_batch(lake: str, date: dt.date) -> dict[str, int]:
+    table = require_table(lake, "encoded_documents")
+    actions = pa.table(table.get_add_actions(flatten=True))
+    counts: dict[str, int] = {}
+    for row in actions.select(["partition.ingest_date", "partition.batch", "num_records"]).to_pylist():
+        if str(row["partition.ingest_date"]) == str(date):
+            counts[row["partition.batch"]] = counts.get(row["partition.batch"], 0) + row["num_records"]
+    return dict(sorted(counts.items()))
+
+
+def difference(required: pa.Table, before: pa.Table) -> tuple[pa.Table, bool]:
+    """What is required but was not asked before; and whether something published is no longer as required."""
+    database = duckdb.connect()
+    database.register("required", required)
+    database.register("before", before)
+    ask = database.execute(
+        "SELECT * FROM required ANTI JOIN before USING (profile_id, profile_version) ORDER BY profile_id"
+    ).to_arrow_table()
+    same = """
+        SELECT count(*) FROM before b JOIN required r ON b.profile_id = r.profile_id
+            AND b.profile_version = r.profile_version AND b.subscriber IS NOT DISTINCT FROM r.subscriber
+            AND b.destination IS NOT DISTINCT FROM r.destination
+    """
+    (kept,) = database.execute(same).fetchall()[0]
+    return ask, kept < before.num_rows
+
+
+def fingerprint(known: pa.Table) -> str:
+    """Names the state of one interval's ledger."""
+    rows = sorted((row["batch"], row["profile_set"], row["staged_version"]) for row in known.to_pylist())
+    return hashlib.sha256(repr(rows).encode()).hexdigest()[:16]
+
+
+def keep_set(lake: str, name: str, rows: pa.Table, run: dict[str, Any]) -> None:
+    """Store a set of profile versions under its name, once."""
+    partition = {"profile_set": name}
+    if not rows.num_rows or read_rows(lake, "profile_sets", ["profile_id"], where=partition).num_rows:
+        return
+    parts = write_rows(lake, "profile_sets", rows.select(SET_COLUMNS), partition)
+    replace_partition(lake, "profile_sets", parts, partition, run)
+
+
+def enter(lake: str, date: dt.date, note: dict[str, Any], *, staged_version: int, matches_version: int) -> None:
+    """Write the ledger of an interval as its staged commit says; this is the last step of publishing."""
+    batches: dict[str, int] = note["batches"]
+    count = len(batches)
+    rows = pa.table(
+        {
+            "batch": list(batches),
+            "documents": np.array(list(batches.values()), np.int64),
+            "profile_set": [note["profile_set"]] * count,
+            "staged_version": np.full(count, staged_version, np.int64),
+            "matches_version": np.full(count, matches_version, np.int64),
+            "run_id": [note["run_id"]] * count,
+        }
+    )
+    parts = write_rows(lake, "ledger", rows, {"match_date": date}) if count else []
+    run = {"job": "publish_matches", "run_id": note["run_id"], "staged_version": staged_version}
+    replace_partition(lake, "ledger", parts, {"match_date": date}, run)
