@@ -5,6 +5,7 @@ pass through the JVM. The tables are the same ones that Spark reads and writes (
 """
 
 import json
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -283,7 +284,8 @@ def _require_constraints(lake: str, contract: Contract, parts: list[Part]) -> No
     if not parts or not rules:
         return
     files, root = filesystem(f"{lake}/{contract.table}")
-    light = [c.name for c in contract.columns if c.type != "binary" and c.name not in contract.partition_by]
+    words = set(re.findall(r"\w+", " ".join(contract.constraints.values())))
+    light = [c.name for c in contract.columns if c.name in words and c.name not in contract.partition_by]
     paths = [f"{root}/{part.path}" for part in parts]
     database = duckdb.connect()
     database.register("rows", pads.dataset(paths, filesystem=files, format="parquet").scanner(columns=light))

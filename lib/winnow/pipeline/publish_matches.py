@@ -9,6 +9,7 @@ state of the interval than the one it finds is refused: it would lose what anoth
 """
 
 import datetime as dt
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from winnow.errors import TransientError
+from winnow.errors import DataError, TransientError
 from winnow.lake.contracts import load_contract
 from winnow.lake.locks import table_lock
 from winnow.lake.parts import Part, PartWriter, arrow_schema, copy_part
@@ -58,6 +59,15 @@ def run(config: Config) -> RunReport:
         recover(lake, date)
     report.counts["matches version"] = require_table(lake, "matches").version()
     return report
+
+
+def staged_version(lake: str, date: dt.date) -> int:
+    """The newest version of matches_staged that staged the interval."""
+    for entry in require_table(lake, "matches_staged").history():
+        note = json.loads(entry.get("userMetadata", "{}"))
+        if note.get("date") == str(date):
+            return int(entry["version"])
+    raise DataError("nothing_staged", f"nothing was staged for {date}", hint="run match-documents first")
 
 
 def recover(lake: str, date: dt.date) -> None:

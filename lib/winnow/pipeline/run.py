@@ -29,6 +29,7 @@ class Config:
     run_id: str
     engine: str = DEFAULT_ENGINE
     full: bool = False
+    only: str = "*"
     index: bool = True
     shard: int = match_documents.SHARD
     partition: int = build_index.PARTITION
@@ -66,6 +67,7 @@ def _jobs(spark: SparkSession, config: Config, gate: Gate | None) -> Iterator[Ru
                     run_id=run_id,
                     engine=config.engine,
                     full=config.full and not attempt,
+                    only=config.only,
                     index=config.index,
                     shard=config.shard,
                 ),
