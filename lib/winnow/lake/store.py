@@ -156,6 +156,7 @@ def commit_parts(
     """
     contract = load_contract(table)
     _require_constraints(lake, contract, parts)
+    point(f"{table} unwritten")
     _commit(require_table(lake, table), contract, parts, partition, run, replace=replace, transaction=transaction)
     point(f"{table} written")
     return int(require_table(lake, table).version())
@@ -185,8 +186,8 @@ def read_rows(
 ) -> pa.Table:
     """Rows of the partitions `where`, at a version; partition columns come last, as the contract has them."""
     at = require_table(lake, table) if version is None else deltalake.DeltaTable(location(lake, table), version=version)
-    wanted = [(name, "=", str(value)) for name, value in (where or {}).items()]
-    found: pa.Table = at.to_pyarrow_table(partitions=wanted or None, columns=columns)
+    wanted = [(name, "=", value) for name, value in (where or {}).items()]
+    found: pa.Table = at.to_pyarrow_table(filters=wanted or None, columns=columns)
     return found
 
 
