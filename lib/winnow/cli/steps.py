@@ -4,12 +4,12 @@ import argparse
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from winnow.cli.common import add_interval_arguments, add_lake_arguments, dates_of, positive
+from winnow.cli.common import add_interval_arguments, add_lake_arguments, dates_and_pending, dates_of, positive
 
 if TYPE_CHECKING:
     from winnow.pipeline.report import RunReport
 
-INTERVAL = {"encode-documents", "match-documents", "publish-matches"}
+INTERVAL = {"encode-documents", "prepare", "match-documents", "publish-matches"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,8 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     if name == "match-documents":
         parser.add_argument("--engine", default="boxpath", metavar="NAME", help="see `winnow match --help`")
         parser.add_argument("--full", action="store_true", help="ask everything again")
+        parser.add_argument("--audit", action="store_true", help="then let the quality gate judge what was staged")
     if name == "publish-matches":
         parser.add_argument("--staged-version", type=int, help="the audited version (default: the newest of the date)")
+        parser.add_argument("--audited", action="store_true", help="only what the quality gate has let through")
     if name == "build-index":
         parser.add_argument("--rebuild", action="store_true", help="pack everything anew under the next index version")
     if name == "maintain":
@@ -45,7 +47,7 @@ def _encode_documents(args: argparse.Namespace, lake: str) -> Iterator["RunRepor
     from winnow.pipeline import encode_documents as job
 
     session = open_session(master=args.master)
-    for date in dates_of(args):
+    for date in dates_and_pending(args, lake):
         yield job.run(session, job.Config(lake=lake, date=date, run_id=args.run_id))
 
 
@@ -69,20 +71,42 @@ def _join_paths(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
     yield job.run(open_session(master=args.master), job.Config(lake=lake, run_id=args.run_id))
 
 
+def _prepare(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
+    from winnow.lake.session import open_session
+    from winnow.pipeline import run as job
+
+    dates = dates_and_pending(args, lake)
+    if dates:
+        yield from job.prepare(open_session(master=args.master), job.Config(lake=lake, dates=dates, run_id=args.run_id))
+
+
 def _match_documents(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
     from winnow.lake.session import open_session
     from winnow.pipeline import match_documents as job
 
-    config = job.Config(lake=lake, dates=dates_of(args), run_id=args.run_id, engine=args.engine, full=args.full)
-    yield job.run(open_session(master=args.master), config)[0]
+    dates = dates_and_pending(args, lake)
+    config = job.Config(lake=lake, dates=dates, run_id=args.run_id, engine=args.engine, full=args.full)
+    if not dates:
+        return
+    session = open_session(master=args.master)
+    report, staged = job.run(session, config)
+    yield report
+    if args.audit:
+        from winnow.quality.gate import gate
+
+        audit = gate(session, lake, args.run_id).audit
+        yield from (audit(date, version) for date, version in staged.items())
 
 
 def _publish_matches(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
     from winnow.pipeline import publish_matches as job
 
-    for date in dates_of(args):
-        version = args.staged_version if args.staged_version is not None else job.staged_version(lake, date)
-        yield job.run(job.Config(lake=lake, date=date, staged_version=version, run_id=args.run_id))
+    wanted = job.unpublished(lake) if args.pending else {}
+    if args.date or args.first or args.last:
+        wanted |= {date: args.staged_version or job.staged_version(lake, date) for date in dates_of(args)}
+    for date, version in sorted(wanted.items()):
+        config = job.Config(lake=lake, date=date, staged_version=version, run_id=args.run_id, audited=args.audited)
+        yield job.run(config)
 
 
 def _maintain(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
@@ -94,6 +118,7 @@ def _maintain(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
 
 _STEPS: dict[str, Callable[[argparse.Namespace, str], Iterator["RunReport"]]] = {
     "encode-documents": _encode_documents,
+    "prepare": _prepare,
     "match-documents": _match_documents,
     "publish-matches": _publish_matches,
     "encode-profiles": _encode_profiles,

@@ -5,13 +5,14 @@ distinct paths say which documents could satisfy the new ones, and only those ar
 """
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from winnow.lake.store import require_table
+from winnow.lake.store import open_table, read_rows, require_table
 from winnow.pipeline import build_index, encode_profiles, join_paths, match_documents
 from winnow.pipeline.ledger import plan
 
@@ -26,8 +27,24 @@ class Estimate(NamedTuple):
 
 def known_dates(lake: str) -> tuple[dt.date, ...]:
     """The dates that have documents."""
-    actions = pa.table(require_table(lake, "documents").get_add_actions(flatten=True))
-    return tuple(sorted(set(actions.column("partition.ingest_date").to_pylist())))
+    return tuple(sorted(_documents_by_date(lake, "documents")))
+
+
+def pending_dates(lake: str) -> tuple[dt.date, ...]:
+    """The dates that have documents which no ledger entry has answered: what a paused consumer has to catch up with."""
+    have, answered = _documents_by_date(lake, "documents"), Counter[dt.date]()
+    if open_table(lake, "ledger") is not None:
+        for row in read_rows(lake, "ledger", ["match_date", "documents"]).to_pylist():
+            answered[row["match_date"]] += row["documents"]
+    return tuple(sorted(date for date, count in have.items() if answered[date] < count))
+
+
+def _documents_by_date(lake: str, table: str) -> Counter[dt.date]:
+    actions = pa.table(require_table(lake, table).get_add_actions(flatten=True))
+    counts: Counter[dt.date] = Counter()
+    for row in actions.select(["partition.ingest_date", "num_records"]).to_pylist():
+        counts[row["partition.ingest_date"]] += row["num_records"]
+    return counts
 
 
 def estimate(spark: SparkSession, config: match_documents.Config) -> Iterator[Estimate]:

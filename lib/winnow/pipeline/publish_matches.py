@@ -42,6 +42,7 @@ class Config:
     date: dt.date
     staged_version: int
     run_id: str
+    audited: bool = False  # refuse what the quality gate has not let through
 
 
 def run(config: Config) -> RunReport:
@@ -53,6 +54,8 @@ def run(config: Config) -> RunReport:
     with report.stage("publish"), table_lock(lake, "publish"):
         published = transaction_number(lake, "matches", _transaction(date))
         if published != config.staged_version:
+            if config.audited:
+                _require_audit(lake, date, config.staged_version)
             _require_base(lake, date, note)
             report.counts["published"] = _publish(config, note)
     with report.stage("deliveries and ledger"):
@@ -89,6 +92,27 @@ def _transaction(date: dt.date) -> str:
 
 def _ledger(lake: str, date: dt.date) -> pa.Table:
     return read_rows(lake, "ledger", where={"match_date": date})
+
+
+def unpublished(lake: str) -> dict[dt.date, int]:
+    """The newest staged version of each date, where it is not the published one."""
+    found: dict[dt.date, int] = {}
+    for entry in require_table(lake, "matches_staged").history():
+        date = json.loads(entry.get("userMetadata", "{}")).get("date")
+        if date is not None:
+            found.setdefault(dt.date.fromisoformat(date), int(entry["version"]))
+    return {date: v for date, v in found.items() if (transaction_number(lake, "matches", _transaction(date)) or -1) < v}
+
+
+def _require_audit(lake: str, date: dt.date, version: int) -> None:
+    """What is published is the very version that passed."""
+    rows = read_rows(lake, "quality_results", where={"match_date": date}).to_pylist()
+    own = [row for row in rows if row["staged_version"] == version]
+    failed = sorted(row["check"] for row in own if row["severity"] == "critical" and not row["success"])
+    if failed or not own:
+        what = f"failed {', '.join(failed)}" if failed else "was never audited"
+        hint = "see quality_results; mend the cause, then match again" if failed else "run `winnow audit` first"
+        raise DataError("gate_failed", f"version {version} of matches_staged, for {date}, {what}", hint=hint)
 
 
 def _require_base(lake: str, date: dt.date, note: dict[str, Any]) -> None:
