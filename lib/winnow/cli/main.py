@@ -21,6 +21,7 @@ COMMANDS = {
     "run": ("winnow.cli.run", "encode, index, match and publish a date or a range"),
     "backfill": ("winnow.cli.backfill", "ask new profiles of all history, or of a range"),
     "query": ("winnow.cli.query", "published matches by document, profile, subscriber, destination, date, or SQL"),
+    "report": ("winnow.cli.report", "one page that tells what happened on a date"),
     "deliver": ("winnow.cli.deliver", "what is to be sent, as JSONL per destination"),
     "status": ("winnow.cli.status", "tables of the lake: version, rows, files, size"),
     "match": ("winnow.cli.match", "match documents against profiles, in one process"),

@@ -18,6 +18,7 @@ def run(args: argparse.Namespace) -> int:
     from winnow.lake.contracts import lake_path
     from winnow.lake.session import open_session
     from winnow.pipeline import run as pipeline
+    from winnow.report.write import write
 
     lake = lake_path(args.lake)
     dates = dates_and_pending(args, lake)
@@ -35,4 +36,5 @@ def run(args: argparse.Namespace) -> int:
     )
     for report in pipeline.run(open_session(master=args.master), config):
         print(report.render(), flush=True)
+    print(f"report: {write(lake, dates[-1], args.run_id)}")
     return 0

@@ -37,8 +37,14 @@ def run(args: argparse.Namespace) -> int:
     from winnow.lake.contracts import lake_path
 
     lake = lake_path(args.lake)
+    reports = []
     for report in _STEPS[args.command](args, lake):
         print(report.render(), flush=True)
+        reports.append(report)
+    if reports and getattr(args, "date", None):
+        from winnow.pipeline.metrics import keep_metrics
+
+        keep_metrics(lake, args.run_id, args.date, reports)
     return 0
 
 

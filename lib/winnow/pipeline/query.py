@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import deltalake
 import duckdb
 
 from winnow.errors import UsageError
-from winnow.lake.contracts import table_names
+from winnow.lake.contracts import load_contract, table_names
 from winnow.lake.store import location, open_table, require_table
 
+_TYPES = {"date": "DATE", "string": "VARCHAR", "int": "INTEGER"}  # of partition columns
 FILTERS = {
     "document": "document_id",
     "source": "source",
@@ -24,13 +26,27 @@ FILTERS = {
 def connect(lake: str, versions: Mapping[str, int] | None = None) -> duckdb.DuckDBPyConnection:
     """A connection in which every table of the lake is a view, at its newest version or at one of `versions`."""
     database = duckdb.connect()
-    database.execute("SET python_enable_replacements = false")
     for name in table_names():
         version = (versions or {}).get(name)
         table = open_table(lake, name) if version is None else _at(lake, name, version)
         if table is not None:
-            database.register(name, table.to_pyarrow_dataset())
+            _register(database, lake, name, table)
     return database
+
+
+def _register(database: duckdb.DuckDBPyConnection, lake: str, name: str, table: deltalake.DeltaTable) -> None:
+    """The table's own data files, read by DuckDB itself where they are local: its filters then reach the files."""
+    files = table.file_uris()
+    if "://" in lake or not files:
+        database.register(name, table.to_pyarrow_dataset())
+        return
+    contract = load_contract(name)
+    types = {column.name: column.type for column in contract.columns}
+    hive = ", ".join(f"'{column}': {_TYPES[types[column]]}" for column in contract.partition_by)
+    options = f", hive_partitioning = true, hive_types = {{{hive}}}" if hive else ", hive_partitioning = false"
+    listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+    columns = ", ".join(f'"{column}"' for column in contract.names)
+    database.execute(f'CREATE VIEW "{name}" AS SELECT {columns} FROM read_parquet([{listed}]{options})')
 
 
 def matches(lake: str, wanted: Mapping[str, Any], *, version: int | None = None, limit: int = 0) -> Any:
@@ -47,6 +63,9 @@ def matches(lake: str, wanted: Mapping[str, Any], *, version: int | None = None,
 def sql(lake: str, text: str, *, version: int | None = None) -> Any:
     """The answer to one SELECT over the tables; nothing can be written through here."""
     database = connect(lake, {"matches": version} if version is not None else None)
+    if "://" not in lake:
+        folder = str(Path(lake).absolute()).replace("'", "''")
+        database.execute(f"SET allowed_directories = ['{folder}']")
     database.execute("SET enable_external_access = false")
     if not re.match(r"\s*(SELECT|WITH|FROM|DESCRIBE|SHOW|SUMMARIZE)\b", text, re.IGNORECASE):
         raise UsageError("not_a_query", "only queries are answered here", hint="begin with SELECT, WITH or FROM")

@@ -9,14 +9,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from winnow.engines import DEFAULT_ENGINE
 from winnow.errors import TransientError
-from winnow.lake.locks import table_lock
-from winnow.lake.store import ensure_tables, upsert
 from winnow.pipeline import build_index, encode_documents, encode_profiles, join_paths, match_documents, publish_matches
+from winnow.pipeline.metrics import keep_metrics
 from winnow.pipeline.report import RunReport
 
 ATTEMPTS = 5
@@ -47,7 +45,7 @@ def run(spark: SparkSession, config: Config, gate: Gate | None = None) -> Iterat
     for report in _jobs(spark, config, gate):
         reports.append(report)
         yield report
-    keep_metrics(config, reports)
+    keep_metrics(config.lake, config.run_id, config.dates[-1], reports)
 
 
 def prepare(spark: SparkSession, config: Config) -> Iterator[RunReport]:
@@ -89,23 +87,3 @@ def _jobs(spark: SparkSession, config: Config, gate: Gate | None) -> Iterator[Ru
                 raise
         else:
             return
-
-
-def keep_metrics(config: Config, reports: list[RunReport]) -> None:
-    """The funnel and the seconds of every job, under the last of the dates."""
-    values: dict[tuple[str, str], float] = {}
-    for report in reports:
-        for name, number in [*report.counts.items(), *((f"seconds: {k}", v) for k, v in report.seconds.items())]:
-            values[report.job, name] = values.get((report.job, name), 0.0) + number
-    rows = pa.table(
-        {
-            "run_id": [config.run_id] * len(values),
-            "job": [job for job, _ in values],
-            "metric": [metric for _, metric in values],
-            "value": pa.array(list(values.values()), pa.float64()),
-            "match_date": pa.array([config.dates[-1]] * len(values), pa.date32()),
-        }
-    )
-    ensure_tables(config.lake, ("run_metrics",))
-    with table_lock(config.lake, "run_metrics"):
-        upsert(config.lake, "run_metrics", rows, run={"job": "run", "run_id": config.run_id})

@@ -1,0 +1,19 @@
+"""`winnow report --date D`: one page that tells what happened, beside the tables."""
+
+import argparse
+
+from winnow.cli.common import add_lake_arguments, date
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--date", required=True, type=date, help="the data interval, e.g. 2026-11-16")
+    parser.add_argument("--run-id", help="default: the run that published the date last")
+    add_lake_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from winnow.lake.contracts import lake_path
+    from winnow.report.write import write
+
+    print(f"report: {write(lake_path(args.lake), args.date, args.run_id)}")
+    return 0

@@ -1,0 +1,29 @@
+"""The table run_metrics: what the reports of a run say, as rows."""
+
+import datetime as dt
+
+import pyarrow as pa
+
+from winnow.lake.locks import table_lock
+from winnow.lake.store import ensure_tables, upsert
+from winnow.pipeline.report import RunReport
+
+
+def keep_metrics(lake: str, run_id: str, date: dt.date, reports: list[RunReport]) -> None:
+    """The funnel and the seconds of every job; of a run over several dates under the last of them."""
+    values: dict[tuple[str, str], float] = {}
+    for report in reports:
+        for name, number in [*report.counts.items(), *((f"seconds: {k}", v) for k, v in report.seconds.items())]:
+            values[report.job, name] = values.get((report.job, name), 0.0) + number
+    rows = pa.table(
+        {
+            "run_id": [run_id] * len(values),
+            "job": [job for job, _ in values],
+            "metric": [metric for _, metric in values],
+            "value": pa.array(list(values.values()), pa.float64()),
+            "match_date": pa.array([date] * len(values), pa.date32()),
+        }
+    )
+    ensure_tables(lake, ("run_metrics",))
+    with table_lock(lake, "run_metrics"):
+        upsert(lake, "run_metrics", rows, run={"job": "run", "run_id": run_id})

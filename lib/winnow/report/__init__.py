@@ -1,0 +1,1 @@
+"""The run report: one self-contained HTML page that tells what happened."""
