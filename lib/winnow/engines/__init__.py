@@ -11,6 +11,7 @@ ENGINES = {
     "boxpath": "winnow.engines.boxpath:BoxPath",
     "boxfilter": "winnow.engines.boxfilter:BoxFilter",
     "b-boxfilter": "winnow.engines.boxfilter:BatchBoxFilter",
+    "nfa": "winnow.engines.nfa:Nfa",
 }
 DEFAULT_ENGINE = "boxpath"
 
