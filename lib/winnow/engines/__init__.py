@@ -12,6 +12,7 @@ ENGINES = {
     "boxfilter": "winnow.engines.boxfilter:BoxFilter",
     "b-boxfilter": "winnow.engines.boxfilter:BatchBoxFilter",
     "nfa": "winnow.engines.nfa:Nfa",
+    "buff": "winnow.engines.buff:Buff",
 }
 DEFAULT_ENGINE = "boxpath"
 
