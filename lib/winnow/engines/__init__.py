@@ -13,6 +13,7 @@ ENGINES = {
     "b-boxfilter": "winnow.engines.boxfilter:BatchBoxFilter",
     "nfa": "winnow.engines.nfa:Nfa",
     "buff": "winnow.engines.buff:Buff",
+    "xfilter": "winnow.engines.xfilter:XFilter",
 }
 DEFAULT_ENGINE = "boxpath"
 
