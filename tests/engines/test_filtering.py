@@ -5,6 +5,7 @@ That their matches are those of lxml is shown, for all engines alike, in test_ma
 
 import pickle
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -22,8 +23,9 @@ from winnow.xpath.reference import pattern_holds, read
 from xpath_strategies import document
 
 from .test_boxfilter import patterns_of
+from .test_corpora import article_profile, articles, invoice_profiles, invoices
 from .test_matches import SEEDS
-from .truth import Profile, assert_same, pairs_of, truth
+from .truth import NIGHTLY, Profile, assert_same, pairs_of, taken, truth
 
 NAMES = ("nfa", "buff", "xfilter")
 
@@ -269,6 +271,29 @@ def test_many_tests_of_every_kind_on_one_line() -> None:
 
 def test_labels_that_no_pattern_has() -> None:
     check([b"<z y='1'><x><w/></x><a/></z>", b"<a/>"], ["//a", "//*/*/*", "//@*", "/v//u"])
+
+
+# -- real documents
+
+
+@pytest.mark.corpora
+def test_invoices(corpora: Path) -> None:
+    profiles = invoice_profiles(corpora)
+    documents = Random(9).sample(invoices(corpora), 100 if NIGHTLY else 4)
+    profiles = taken(Matcher(profiles, engine=NAMES[0]), profiles)
+    expected = truth(profiles, documents)
+    for name in NAMES:
+        assert_same(pairs_of(Matcher(profiles, engine=name), documents), expected, profiles, documents)
+
+
+@pytest.mark.corpora
+def test_articles(corpora: Path) -> None:
+    r = Random(10)
+    documents = r.sample(articles(corpora), 1000 if NIGHTLY else 60)
+    profiles = [(str(n), article_profile(etree.fromstring(r.choice(documents)), r), {}, False) for n in range(300)]
+    expected = truth(profiles, documents)
+    for name in NAMES:
+        assert_same(pairs_of(Matcher(profiles, engine=name), documents), expected, profiles, documents)
 
 
 # -- memory between calls
