@@ -78,11 +78,8 @@ class Matcher:
         *,
         engine: str = engines.DEFAULT_ENGINE,
         limits: Limits = DEFAULT_LIMITS,
-        vocabulary: Vocabulary | None = None,
-        paths: PathTable | None = None,
     ) -> None:
-        self.vocabulary = Vocabulary() if vocabulary is None else vocabulary
-        self.paths = PathTable() if paths is None else paths
+        self.vocabulary, self.paths = Vocabulary(), PathTable()
         self.engine = engines.create(engine, self.vocabulary, self.paths)
         self.rejected: list[RejectedProfile] = []
         self.refused: list[RefusedDocument] = []
@@ -110,19 +107,9 @@ class Matcher:
         rest = iter(profiles)
         while chunk := list(islice(rest, _CHUNK)):
             self._add(chunk)
-        self._mark_hybrid()
+        self._is_hybrid = np.zeros(len(self.profile_ids), np.bool_)
+        self._is_hybrid[list(self._hybrid)] = True
         return self.rejected[before:]
-
-    def adopt(
-        self, profile_ids: list[str], alternatives: Ints, patterns: Ints, hybrid: Mapping[str, HybridProfile]
-    ) -> None:
-        """Take profiles whose patterns the engine has: `alternatives[k]` of them for profile k, one after the other."""
-        first = len(self.profile_ids)
-        self._profiles.add(profile_ids, alternatives, patterns)
-        for slot, profile_id in enumerate(profile_ids, first):
-            if profile_id in hybrid:
-                self._hybrid[slot] = hybrid[profile_id]
-        self._mark_hybrid()
 
     def retire(self, profile_ids: Iterable[str]) -> None:
         """Forget profiles; their ids may be used again."""
@@ -150,16 +137,6 @@ class Matcher:
         """One batch of accepted documents `data[offsets[d]:offsets[d + 1]]`, the layout of an Arrow binary column."""
         batch = self._encoder.encode_buffer(data, offsets, values=self.engine.needs_values)
         return self._match(batch, lambda d: data[offsets[d] : offsets[d + 1]].tobytes())
-
-    def match_encoded(self, batch: EncodedBatch) -> BatchMatches:
-        """One batch that was encoded with this matcher's tables, for profiles that ask for structure only."""
-        if self.engine.needs_values or self._hybrid:
-            raise UsageError("structure_only", "some profiles ask for more than structure", hint="match the contents")
-        return self._match(batch, None)
-
-    def _mark_hybrid(self) -> None:
-        self._is_hybrid = np.zeros(len(self.profile_ids), np.bool_)
-        self._is_hybrid[list(self._hybrid)] = True
 
     def _add(self, profiles: list[Profile]) -> None:
         ids: list[str] = []
