@@ -1,5 +1,4 @@
 """Ingest XML documents of one data interval: `spark-submit jobs/ingest_documents.py PATH... --date D`.
-
 Reads: files, directories, globs and archives. Writes: documents, document_sources, quarantine.
 """
 

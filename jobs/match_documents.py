@@ -1,6 +1,8 @@
-"""Match the documents of one data interval and publish the answers: `spark-submit jobs/match_documents.py --date D`.
+"""Answer what is still open for an interval.
 
-Reads: documents, document_sources, profiles. Writes: matches_staged, matches.
+Entry: `spark-submit jobs/match_documents.py`, the same as `winnow match-documents`.
+Reads: encoded_documents, path_documents, documents, profiles, patterns, path_branches, ledger.
+Writes: matches_staged, profile_sets, undecided.
 """
 
 import sys
@@ -8,4 +10,4 @@ import sys
 from winnow.cli.main import main
 
 if __name__ == "__main__":
-    sys.exit(main(["run", *sys.argv[1:]]))
+    sys.exit(main(["match-documents", *sys.argv[1:]]))

@@ -1,103 +1,170 @@
-"""The pipeline's answers equal libxml2's, pair by pair, however it is run."""
+"""The pipeline's answers equal libxml2's, pair by pair, however they came about."""
 
-import datetime as dt
-import json
 from pathlib import Path
 
 import deltalake
 import pytest
-from lxml import etree
+from lakes import (
+    FIRST,
+    SECOND,
+    answers,
+    declare,
+    from_scratch,
+    ingest,
+    ingest_two_dates,
+    published,
+    reference,
+    rows,
+    run,
+)
 from pyspark.sql import SparkSession
 
 from tables import by_delta_rs, by_duckdb, by_spark
 from winnow.generate.sample import make_profiles, write_sample
-from winnow.pipeline import ingest_documents, ingest_profiles, match_documents, publish_matches
 
 pytestmark = pytest.mark.spark
 
-FIRST, SECOND = dt.date(2026, 11, 15), dt.date(2026, 11, 16)
-Pairs = set[tuple[str, str]]
 
-
-def run(spark: SparkSession, lake: str, date: dt.date, engine: str = "boxpath") -> Pairs:
-    config = match_documents.Config(lake=lake, date=date, run_id="test", engine=engine)
-    staged = match_documents.run(spark, config).counts["staged version"]
-    publish_matches.run(publish_matches.Config(lake=lake, date=date, staged_version=staged, run_id="test"))
-    return published(lake, date)
-
-
-def rows(lake: str, table: str) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = deltalake.DeltaTable(f"{lake}/{table}").to_pyarrow_table().to_pylist()
-    return found
-
-
-def published(lake: str, date: dt.date) -> Pairs:
-    found = [(str(r["document_id"]), str(r["profile_id"])) for r in rows(lake, "matches") if r["match_date"] == date]
-    assert len(found) == len(set(found))
-    return set(found)
-
-
-def reference(lake: str, date: dt.date) -> Pairs:
-    trees = {
-        r["document_id"]: etree.fromstring(r["content"]) for r in rows(lake, "documents") if r["ingest_date"] == date
-    }
-    pairs = set()
-    for profile in rows(lake, "profiles"):
-        if profile["state"] == "active" and profile["profile_id"] != "bad":
-            xpath = etree.XPath(f"boolean({profile['xpath']})", namespaces=dict(profile["namespaces"]) or None)
-            pairs |= {(str(name), str(profile["profile_id"])) for name, tree in trees.items() if xpath(tree)}
-    return pairs
-
-
-def declare(lake: str, file: Path, profiles: list[dict[str, object]]) -> None:
-    file.write_text("".join(json.dumps(row) + "\n" for row in profiles))
-    ingest_profiles.run(ingest_profiles.Config(lake=lake, file=str(file), retire_missing=True))
-
-
-def test_two_days_and_changing_profiles(spark: SparkSession, lake: str, tmp_path: Path) -> None:
-    sample = write_sample(tmp_path / "sample", documents=90)
+def test_every_step_equals_a_full_recomputation(spark: SparkSession, lake: str, tmp_path: Path) -> None:
     profiles = [*make_profiles(60, seed=1), {"profile_id": "bad", "xpath": "//a["}]
-    declare(lake, tmp_path / "p.jsonl", profiles)
-    for date, path, tag in ((FIRST, sample.documents, None), (SECOND, sample.container, "trade")):
-        config = ingest_documents.Config(lake=lake, paths=(str(path),), date=date, record_tag=tag)
-        ingest_documents.run(spark, config)
+    ingest_two_dates(spark, lake, tmp_path)
+    declare(lake, tmp_path, profiles)
 
-    first = run(spark, lake, FIRST)
-    assert first == reference(lake, FIRST)
+    def check(*dates: object) -> None:
+        assert published(lake) == reference(lake)
+        assert answers(lake) == from_scratch(spark, lake, tmp_path / "again", *dates)  # type: ignore[arg-type]
+
+    run(spark, lake, FIRST)  # day 1
+    first = published(lake)
     assert len(first) > 100
-    assert run(spark, lake, SECOND) == reference(lake, SECOND) != set()
-    assert published(lake, FIRST) == first  # another date is another partition
-    before = by_delta_rs(f"{lake}/matches")
+    assert {pair for pair in reference(lake) if pair in first} == first
+    run(spark, lake, SECOND)  # day 2
+    assert published(lake) > first
+    check(FIRST, SECOND)
 
-    # Again, out of order, in one task, by another engine: the same rows.
-    assert run(spark, lake, FIRST) == first
-    assert by_delta_rs(f"{lake}/matches") == before
-    assert run(spark, lake, SECOND, engine="b-boxfilter") == reference(lake, SECOND)
+    before = by_delta_rs(f"{lake}/matches")
+    reports = run(spark, lake, FIRST, SECOND)  # nothing is answered twice
+    assert reports["match_documents"].counts["to publish"] == 0
     assert by_delta_rs(f"{lake}/matches") == before
     assert by_spark(spark, f"{lake}/matches") == by_duckdb(f"{lake}/matches") == before
 
-    # New, changed and retired profiles; then none at all: an empty result still replaces.
-    declare(
-        lake, tmp_path / "p.jsonl", [{**profiles[0], "xpath": "//p"}, *profiles[5:], {"profile_id": "n", "xpath": "/*"}]
-    )
-    assert run(spark, lake, FIRST) == reference(lake, FIRST) != first
-    declare(lake, tmp_path / "p.jsonl", [{"profile_id": "n", "xpath": "//nothing"}])
-    assert run(spark, lake, FIRST) == set()
-    assert published(lake, SECOND) != set()
+    # New profiles meet all history: bare paths from structure alone, tests and hybrids from the documents.
+    new = [
+        {"profile_id": "n1", "xpath": "//p", "destination": "desk"},
+        {"profile_id": "n2", "xpath": "//p[contains(., 'a')]"},
+        {"profile_id": "n3", "xpath": "//p[not(zz)]"},
+        {"profile_id": "n4", "xpath": "/*"},
+        {"profile_id": "n5", "xpath": "//nothing/at/all"},
+        {"profile_id": "n6", "xpath": "true()"},
+    ]
+    declare(lake, tmp_path, [*profiles, *new])
+    reports = run(spark, lake, FIRST, SECOND)
+    assert reports["match_documents"].counts["profiles asked"] == len(new)
+    check(FIRST, SECOND)
+
+    # Changed meaning, changed destination, changed validity, retired: some rows come, some go, some only change.
+    changed = [
+        {**profiles[0], "xpath": "//p"},
+        {**profiles[1], "destination": "elsewhere"},
+        {**profiles[2], "valid_from": str(SECOND)},
+        *profiles[6:],
+        *new[:3],
+    ]
+    declare(lake, tmp_path, changed)
+    run(spark, lake, FIRST, SECOND)
+    check(FIRST, SECOND)
+
+    # Late documents of an old date are a batch of their own.
+    late = write_sample(tmp_path / "late", documents=20, seed=99)
+    ingest(spark, lake, FIRST, late.documents)
+    reports = run(spark, lake, FIRST)
+    assert reports["encode_documents"].counts["encoded"] < reports["encode_documents"].counts["documents"]
+    assert published(lake) == reference(lake)
+    assert len({row["batch"] for row in rows(lake, "ledger") if row["match_date"] == FIRST}) == 2
+
+    # Nothing is left to ask for: an empty result still replaces.
+    declare(lake, tmp_path, [{"profile_id": "n", "xpath": "//nothing"}])
+    run(spark, lake, FIRST, SECOND)
+    assert published(lake) == set()
+
+
+def test_the_same_however_it_is_run(spark: SparkSession, lake: str, tmp_path: Path) -> None:
+    """Partitions, order of input, index on and off, broadcast and sharded, engines: the same answers."""
+    ingest_two_dates(spark, lake, tmp_path)
+    declare(lake, tmp_path, [*make_profiles(40, seed=3), {"profile_id": "always", "xpath": "true()"}])
+    run(spark, lake, FIRST, SECOND)
+    expected = answers(lake)
+    assert published(lake) == reference(lake) != set()
+    again = tmp_path / "again"
+    assert from_scratch(spark, lake, again, FIRST, SECOND, partition=3) == expected
+    assert len({row["partition"] for row in rows(str(again), "index_partitions")}) > 3
+    assert from_scratch(spark, lake, again, SECOND, FIRST, shard=20) == expected
+    assert from_scratch(spark, lake, again, FIRST, SECOND, index=False) == expected
+    assert from_scratch(spark, lake, again, FIRST, SECOND, engine="b-boxfilter") == expected
+    run(spark, str(again), FIRST, SECOND, full=True, shard=30)
+    assert answers(str(again)) == expected
+
+    one, many = tmp_path / "one", tmp_path / "many"
+    copied = _shuffled(lake, tmp_path / "files")
+    for target, paths in ((one, copied), (many, copied[::-1])):
+        for date, path in paths:
+            ingest(spark, str(target), date, path)
+        declare(str(target), tmp_path, [*make_profiles(40, seed=3), {"profile_id": "always", "xpath": "true()"}])
+        run(spark, str(target), FIRST, SECOND)
+    assert answers(str(one)) == answers(str(many))
+    assert published(str(one)) == published(lake)
+
+
+def _shuffled(lake: str, folder: Path) -> list[tuple[object, Path]]:
+    """The documents as files, a few per folder, so that the order of ingest can be turned round."""
+    made = []
+    for number, row in enumerate(sorted(rows(lake, "documents"), key=lambda row: str(row["document_id"]))):
+        target = folder / str(row["ingest_date"]) / f"{number % 3}"
+        target.mkdir(parents=True, exist_ok=True)
+        (target / f"{number}.xml").write_bytes(row["content"])  # type: ignore[arg-type]
+        made.append((row["ingest_date"], target))
+    return list(dict.fromkeys(made))
 
 
 def test_validity_decides_by_date(spark: SparkSession, lake: str, tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text("<a/>")
-    declare(
-        lake,
-        tmp_path / "p.jsonl",
-        [
-            {"profile_id": "until", "xpath": "/a", "valid_to": str(FIRST)},
-            {"profile_id": "from", "xpath": "/a", "valid_from": str(FIRST)},
-            {"profile_id": "later", "xpath": "/a", "valid_from": str(SECOND)},
-        ],
-    )
-    ingest_documents.run(spark, ingest_documents.Config(lake=lake, paths=(str(tmp_path / "a.xml"),), date=FIRST))
-    assert {profile for _, profile in run(spark, lake, FIRST)} == {"from"}
+    validity = [
+        {"profile_id": "until", "xpath": "/a", "valid_to": str(FIRST)},
+        {"profile_id": "from", "xpath": "/a", "valid_from": str(FIRST)},
+        {"profile_id": "later", "xpath": "/a", "valid_from": str(SECOND)},
+    ]
+    declare(lake, tmp_path, validity)
+    ingest(spark, lake, FIRST, tmp_path / "a.xml")
+    run(spark, lake, FIRST)
+    assert {profile for _, profile in published(lake)} == {"from"}
     row = rows(lake, "matches")[0]
     assert (row["source"], row["witness"], row["profile_version"]) == (str(tmp_path / "a.xml"), "/a", 1)
+
+
+def test_rejected_profiles_are_rows(spark: SparkSession, lake: str, tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text("<a/>")
+    ingest(spark, lake, FIRST, tmp_path / "a.xml")
+    declare(lake, tmp_path, [{"profile_id": "bad", "xpath": "//a["}, {"profile_id": "good", "xpath": "//a"}])
+    run(spark, lake, FIRST)
+    by_id = {row["profile_id"]: row for row in rows(lake, "profile_patterns")}
+    assert by_id["bad"]["class"] == "rejected"
+    assert by_id["bad"]["reason"] == "syntax_error"
+    assert by_id["bad"]["column"] == 5
+    assert {profile for _, profile in published(lake)} == {"good"}
+
+
+def test_a_filtered_backfill_leaves_the_rest_for_later(spark: SparkSession, lake: str, tmp_path: Path) -> None:
+    ingest_two_dates(spark, lake, tmp_path, documents=20)
+    profiles = make_profiles(20, seed=5)
+    declare(lake, tmp_path, profiles)
+    run(spark, lake, FIRST, SECOND)
+    new = [{"profile_id": f"{kind}{k}", "xpath": xpath} for kind in "xy" for k, xpath in enumerate(("//p", "/*"))]
+    declare(lake, tmp_path, [*profiles, *new])
+    run(spark, lake, FIRST, SECOND, only="x*")
+    expected = reference(lake)
+    assert published(lake) == {pair for pair in expected if not pair[1].startswith("y")}
+    reports = run(spark, lake, FIRST, SECOND)
+    assert reports["match_documents"].counts["profiles asked"] == 2
+    assert published(lake) == expected
+    versions = [entry["version"] for entry in deltalake.DeltaTable(f"{lake}/matches").history()]
+    assert max(versions) > 3

@@ -15,7 +15,18 @@ def add_interval_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--date", type=date, help="the data interval, e.g. 2026-11-16")
     parser.add_argument("--from", dest="first", type=date, help="the first of a range of dates")
     parser.add_argument("--to", dest="last", type=date, help="the last of them, included")
+    parser.add_argument("--pending", action="store_true", help="every date that has documents not answered yet, too")
     parser.add_argument("--run-id", default="manual", help="kept with every row, e.g. the scheduler's run id")
+
+
+def dates_and_pending(args: argparse.Namespace, lake: str) -> tuple[dt.date, ...]:
+    """The dates that the call names, and with `--pending` those that are open."""
+    if not args.pending:
+        return dates_of(args)
+    from winnow.pipeline.backfill import pending_dates
+
+    named = dates_of(args) if args.date or args.first or args.last else ()
+    return tuple(sorted({*named, *pending_dates(lake)}))
 
 
 def dates_of(args: argparse.Namespace) -> tuple[dt.date, ...]:
@@ -23,7 +34,7 @@ def dates_of(args: argparse.Namespace) -> tuple[dt.date, ...]:
     if args.date and not (args.first or args.last):
         return (args.date,)
     if args.date or not (args.first and args.last):
-        raise UsageError("no_interval", "which data interval?", hint="give --date D, or --from D --to D")
+        raise UsageError("no_interval", "which data interval?", hint="give --date D, or --from D --to D, or --pending")
     days = (args.last - args.first).days + 1
     if days < 1:
         raise UsageError("empty_interval", f"{args.first} is after {args.last}", hint="swap --from and --to")

@@ -8,6 +8,7 @@ import importlib
 import json
 import logging
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -17,17 +18,38 @@ from winnow.errors import WinnowError
 # name -> (module, what it does). A module has add_arguments(parser) and run(args) -> exit code.
 COMMANDS = {
     "ingest": ("winnow.cli.ingest", "bring documents or profiles into the lake"),
-    "run": ("winnow.cli.run", "match the documents of a date and publish the answers"),
+    "run": ("winnow.cli.run", "encode, index, match and publish a date or a range"),
+    "backfill": ("winnow.cli.backfill", "ask new profiles of all history, or of a range"),
+    "query": ("winnow.cli.query", "published matches by document, profile, subscriber, destination, date, or SQL"),
+    "deliver": ("winnow.cli.deliver", "what is to be sent, as JSONL per destination"),
     "status": ("winnow.cli.status", "tables of the lake: version, rows, files, size"),
     "match": ("winnow.cli.match", "match documents against profiles, in one process"),
     "explain": ("winnow.cli.explain", "why a document satisfies a profile, or where it fails"),
     "check": ("winnow.cli.check", "what the profile language makes of each profile"),
     "bench": ("winnow.cli.bench", "measure, as ratios in one run"),
+    "encode-documents": ("winnow.cli.steps", "job: documents to structure, paths and vocabulary"),
+    "encode-profiles": ("winnow.cli.steps", "job: profiles to patterns and branches"),
+    "build-index": ("winnow.cli.steps", "job: branches to envelope trees in partitions"),
+    "join-paths": ("winnow.cli.steps", "job: new paths with all branches, new branches with all paths"),
+    "prepare": ("winnow.cli.steps", "jobs: encode what is new and bring the index up to date, in one session"),
+    "match-documents": ("winnow.cli.steps", "job: answer what is still open, into matches_staged"),
+    "publish-matches": ("winnow.cli.steps", "job: staged answers to matches, deliveries and the ledger"),
+    "maintain": ("winnow.cli.steps", "OPTIMIZE, VACUUM and file counts of all tables"),
     "generate": ("winnow.cli.generate", "make sample documents and profiles"),
 }
 
 
+def _die_with_parent() -> None:
+    """Under spark-submit the JVM is our parent; when it is killed, so are we, instead of writing on as an orphan."""
+    if "PYSPARK_GATEWAY_PORT" in os.environ and sys.platform == "linux":
+        import ctypes
+
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
+    _die_with_parent()
     given = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(prog="winnow", description="Which XPath profiles does each XML document satisfy?")
     parser.add_argument("--version", action="version", version=f"winnow {__version__}")

@@ -2,7 +2,7 @@
 
 import argparse
 
-from winnow.cli.common import add_interval_arguments, add_lake_arguments, dates_of, positive
+from winnow.cli.common import add_interval_arguments, add_lake_arguments, dates_and_pending, positive
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,9 +19,14 @@ def run(args: argparse.Namespace) -> int:
     from winnow.lake.session import open_session
     from winnow.pipeline import run as pipeline
 
+    lake = lake_path(args.lake)
+    dates = dates_and_pending(args, lake)
+    if not dates:
+        print("nothing is pending")
+        return 0
     config = pipeline.Config(
-        lake=lake_path(args.lake),
-        dates=dates_of(args),
+        lake=lake,
+        dates=dates,
         run_id=args.run_id,
         engine=args.engine,
         full=args.full,

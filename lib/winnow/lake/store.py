@@ -5,6 +5,7 @@ pass through the JVM. The tables are the same ones that Spark reads and writes (
 """
 
 import json
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -155,6 +156,7 @@ def commit_parts(
     """
     contract = load_contract(table)
     _require_constraints(lake, contract, parts)
+    point(f"{table} unwritten")
     _commit(require_table(lake, table), contract, parts, partition, run, replace=replace, transaction=transaction)
     point(f"{table} written")
     return int(require_table(lake, table).version())
@@ -184,8 +186,8 @@ def read_rows(
 ) -> pa.Table:
     """Rows of the partitions `where`, at a version; partition columns come last, as the contract has them."""
     at = require_table(lake, table) if version is None else deltalake.DeltaTable(location(lake, table), version=version)
-    wanted = [(name, "=", str(value)) for name, value in (where or {}).items()]
-    found: pa.Table = at.to_pyarrow_table(partitions=wanted or None, columns=columns)
+    wanted = [(name, "=", value) for name, value in (where or {}).items()]
+    found: pa.Table = at.to_pyarrow_table(filters=wanted or None, columns=columns)
     return found
 
 
@@ -283,7 +285,8 @@ def _require_constraints(lake: str, contract: Contract, parts: list[Part]) -> No
     if not parts or not rules:
         return
     files, root = filesystem(f"{lake}/{contract.table}")
-    light = [c.name for c in contract.columns if c.type != "binary" and c.name not in contract.partition_by]
+    words = set(re.findall(r"\w+", " ".join(contract.constraints.values())))
+    light = [c.name for c in contract.columns if c.name in words and c.name not in contract.partition_by]
     paths = [f"{root}/{part.path}" for part in parts]
     database = duckdb.connect()
     database.register("rows", pads.dataset(paths, filesystem=files, format="parquet").scanner(columns=light))

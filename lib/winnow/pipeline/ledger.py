@@ -6,8 +6,8 @@ requires follows from the profiles alone. The difference is the work: pairs to a
 
 import datetime as dt
 import hashlib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
@@ -33,9 +33,11 @@ class Group:
 @dataclass(frozen=True)
 class Interval:
     date: dt.date
-    profile_set: str
+    profile_set: str  # the name of what is required
     required: pa.Table
     batches: dict[str, int]  # documents of each
+    sets: dict[str, pa.Table]  # of what batches will have been asked, by name
+    answered: dict[str, str]  # per batch the name of its set
     groups: tuple[Group, ...]
     mode: str  # replace, append, or rewrite: how staged answers become the published ones
     base: str  # the ledger that this was planned on
@@ -88,43 +90,71 @@ def set_name(rows: pa.Table) -> str:
     return digest.hexdigest()[:16]
 
 
-def plan(lake: str, dates: Iterable[dt.date], profiles: Profiles, *, full: bool = False) -> list[Interval]:
-    """The work of each interval. `full` asks everything again and replaces what is published."""
+def plan(
+    lake: str, dates: Iterable[dt.date], profiles: Profiles, *, full: bool = False, only: str = "*"
+) -> list[Interval]:
+    """The work of each interval. `full` asks everything again; `only` asks just those profiles, by id (a glob)."""
     ensure_tables(lake, TABLES)
     ledger = read_rows(lake, "ledger")
-    sets: dict[str, pa.Table] = {}
-    required: dict[str, pa.Table] = {}
+    before: dict[str, pa.Table] = {}
+
+    def asked_in(name: str) -> pa.Table:
+        if name not in before:
+            before[name] = read_rows(lake, "profile_sets", SET_COLUMNS, where={"profile_set": name})
+        return before[name]
+
     intervals = []
     for date in dates:
-        rows = profiles.required(date)
-        name = set_name(rows)
-        rows = required.setdefault(name, rows)
+        required = profiles.required(date)
         known = ledger.filter(pc.equal(ledger.column("match_date"), pa.scalar(date)))
-        batches = documents_by_batch(lake, date)
-        asked = {row["batch"]: row["profile_set"] for row in known.to_pylist() if row["batch"] in batches}
-        base = fingerprint(known)
-        if full or not known.num_rows:
-            everything = Group(tuple(batches), rows, asked_before=False)
-            groups = (everything,) if batches and rows.num_rows else ()
-            intervals.append(Interval(date, name, rows, batches, groups, "replace", base))
-            continue
-        found: list[Group] = []
-        mode = "append"
-        for old in sorted({asked.get(batch, "") for batch in batches} | set(known.column("profile_set").to_pylist())):
-            own = tuple(batch for batch in batches if asked.get(batch, "") == old)
-            if old == name:
-                continue
-            if old and old not in sets:
-                sets[old] = read_rows(lake, "profile_sets", SET_COLUMNS, where={"profile_set": old})
-            ask, is_stale = difference(rows, sets[old]) if old else (rows, False)
-            mode = "rewrite" if is_stale else mode
-            if own and ask.num_rows:
-                found.append(Group(own, ask, asked_before=bool(old)))
-        if not found and mode == "append" and set(asked) == set(batches) and set(asked.values()) <= {name}:
-            intervals.append(Interval(date, name, rows, batches, (), "append", base))
-        else:
-            intervals.append(Interval(date, name, rows, batches, tuple(found), "rewrite" if not found else mode, base))
+        old = {} if full else {row["batch"]: row["profile_set"] for row in known.to_pylist()}
+        intervals.append(_interval(date, required, documents_by_batch(lake, date), old, asked_in, only=only))
+        mode = intervals[-1].mode if known.num_rows and not full else "replace"
+        intervals[-1] = replace(intervals[-1], mode=mode, base=fingerprint(known))
     return intervals
+
+
+def _interval(
+    date: dt.date,
+    required: pa.Table,
+    batches: dict[str, int],
+    old: dict[str, str],
+    asked_in: Callable[[str], pa.Table],
+    *,
+    only: str,
+) -> Interval:
+    name = set_name(required)
+    sets = {name: required}
+    groups: list[Group] = []
+    answered: dict[str, str] = {}
+    mode = "append"
+    for past in sorted({old.get(batch, "") for batch in batches} | set(old.values())):
+        own = tuple(batch for batch in batches if old.get(batch, "") == past)
+        after = name
+        if past != name:
+            ask, is_stale = difference(required, asked_in(past)) if past else (required, False)
+            mode = "rewrite" if is_stale else mode
+            if only != "*":
+                chosen = _like(ask, only)
+                rows = _without(required, ask.filter(pc.invert(pc.is_in(ask.column(0), value_set=chosen.column(0)))))
+                ask, after = chosen, set_name(rows)
+                sets[after] = rows
+            if own and ask.num_rows:
+                groups.append(Group(own, ask, asked_before=bool(past)))
+        answered |= dict.fromkeys(own, after)
+    if mode == "append" and not groups and answered != {batch: old.get(batch) for batch in batches}:
+        mode = "rewrite"  # nothing to ask, but the ledger has to say so
+    return Interval(date, name, required, batches, sets, answered, tuple(groups), mode, "")
+
+
+def _like(rows: pa.Table, glob: str) -> pa.Table:
+    database = duckdb.connect()
+    database.register("rows", rows)
+    return database.execute("SELECT * FROM rows WHERE profile_id GLOB $1 ORDER BY profile_id", [glob]).to_arrow_table()
+
+
+def _without(rows: pa.Table, gone: pa.Table) -> pa.Table:
+    return rows.filter(pc.invert(pc.is_in(rows.column("profile_id"), value_set=gone.column("profile_id"))))
 
 
 def documents_by_batch(lake: str, date: dt.date) -> dict[str, int]:
@@ -175,9 +205,9 @@ def enter(lake: str, date: dt.date, note: dict[str, Any], *, staged_version: int
     count = len(batches)
     rows = pa.table(
         {
-            "batch": list(batches),
+            "batch": pa.array(list(batches), pa.string()),
             "documents": np.array(list(batches.values()), np.int64),
-            "profile_set": [note["profile_set"]] * count,
+            "profile_set": pa.array([note["answered"][batch] for batch in batches], pa.string()),
             "staged_version": np.full(count, staged_version, np.int64),
             "matches_version": np.full(count, matches_version, np.int64),
             "run_id": [note["run_id"]] * count,

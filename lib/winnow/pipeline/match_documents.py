@@ -57,6 +57,7 @@ class Config:
     run_id: str
     engine: str = DEFAULT_ENGINE
     full: bool = False  # ask everything again
+    only: str = "*"  # ask only profiles whose id is like this
     index: bool = True  # use path_branches; without, the engine joins by itself
     shard: int = SHARD
 
@@ -68,7 +69,7 @@ def run(spark: SparkSession, config: Config) -> tuple[RunReport, dict[dt.date, i
         lake = Pinned.open(config)
         for date in config.dates:
             recover(config.lake, date)
-        intervals = plan(config.lake, config.dates, lake.profiles, full=config.full)
+        intervals = plan(config.lake, config.dates, lake.profiles, full=config.full, only=config.only)
         work = [interval for interval in intervals if not interval.is_done]
     parts: dict[dt.date, list[Part]] = {interval.date: [] for interval in work}
     undecided: dict[dt.date, list[Any]] = {interval.date: [] for interval in work}
@@ -208,6 +209,30 @@ def _questions(
             yield Question(pickle.dumps(matcher, protocol=5), words.codes, profiles, sources), pieces
 
 
+def candidates(lake: Pinned, interval: Interval, group: Group) -> int:
+    """How many documents of the group would be looked at."""
+    everything = sum(interval.batches[batch] for batch in group.batches)
+    if not group.asked_before:
+        return everything
+    joined = (words := lake.words()) and lake.joined
+    matcher = assemble(lake.config.engine, words, lake.patterns, _asked(group.ask, lake), joined)
+    chosen = _routed(lake, matcher, joined, [(interval.date, batch) for batch in group.batches])
+    return sum(
+        interval.batches[b] if rows is None else rows.size for b, rows in zip(group.batches, chosen, strict=True)
+    )
+
+
+def _routed(lake: Pinned, matcher: Matcher, joined: Joined | None, batches: list[tuple[dt.date, str]]) -> list[Any]:
+    """Per batch the rows that could satisfy some profile; None: all."""
+    everything: list[Any] = [None] * len(batches)
+    if joined is None:
+        return everything
+    version = lake.versions["path_documents"]
+    wanted = np.unique(joined.path_codes)
+    postings = [load_postings(lake.config.lake, date, batch, wanted, version) for date, batch in batches]
+    return route(matcher.engine.store, joined, postings) or everything
+
+
 def _by_need(ask: pa.Table, lake: Pinned) -> list[_Split]:
     """Profiles that structure answers, and the others."""
     valued = lake.patterns.filter(lake.patterns.column("valued")).column("pattern_id").combine_chunks()
@@ -255,12 +280,7 @@ def _pieces(
 ) -> list[Piece]:
     """The documents to look at; with `joined` only those that could satisfy some profile."""
     batches = [(interval.date, batch) for interval, group in targets for batch in group.batches]
-    chosen: list[Any] = [None] * len(batches)
-    if joined is not None:
-        version = lake.versions["path_documents"]
-        wanted = np.unique(joined.path_codes)
-        postings = [load_postings(lake.config.lake, date, batch, wanted, version) for date, batch in batches]
-        chosen = route(matcher.engine.store, joined, postings) or chosen
+    chosen = _routed(lake, matcher, joined, batches)
     pieces: list[Piece] = []
     for date in dict.fromkeys(date for date, _ in batches):
         own = [(batch, rows) for (day, batch), rows in zip(batches, chosen, strict=True) if day == date]
@@ -345,12 +365,15 @@ def _collect(
 def _stage(lake: Pinned, interval: Interval, parts: list[Part], undecided: list[Any]) -> int:
     config = lake.config
     run = {"job": "match_documents", "run_id": config.run_id}
-    keep_set(config.lake, interval.profile_set, interval.required, run)
+    for name, rows in interval.sets.items():
+        keep_set(config.lake, name, rows, run)
     _keep_undecided(config, interval, undecided, run)
     note = run | {
+        "date": str(interval.date),
         "engine": config.engine,
         "inputs": lake.versions,
         "batches": interval.batches,
+        "answered": interval.answered,
         "profile_set": interval.profile_set,
         "mode": interval.mode,
         "base": interval.base,

@@ -9,6 +9,7 @@ state of the interval than the one it finds is refused: it would lose what anoth
 """
 
 import datetime as dt
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from winnow.errors import TransientError
+from winnow.errors import DataError, TransientError
 from winnow.lake.contracts import load_contract
 from winnow.lake.locks import table_lock
 from winnow.lake.parts import Part, PartWriter, arrow_schema, copy_part
@@ -41,6 +42,7 @@ class Config:
     date: dt.date
     staged_version: int
     run_id: str
+    audited: bool = False  # refuse what the quality gate has not let through
 
 
 def run(config: Config) -> RunReport:
@@ -52,12 +54,23 @@ def run(config: Config) -> RunReport:
     with report.stage("publish"), table_lock(lake, "publish"):
         published = transaction_number(lake, "matches", _transaction(date))
         if published != config.staged_version:
+            if config.audited:
+                _require_audit(lake, date, config.staged_version)
             _require_base(lake, date, note)
             report.counts["published"] = _publish(config, note)
     with report.stage("deliveries and ledger"):
         recover(lake, date)
     report.counts["matches version"] = require_table(lake, "matches").version()
     return report
+
+
+def staged_version(lake: str, date: dt.date) -> int:
+    """The newest version of matches_staged that staged the interval."""
+    for entry in require_table(lake, "matches_staged").history():
+        note = json.loads(entry.get("userMetadata", "{}"))
+        if note.get("date") == str(date):
+            return int(entry["version"])
+    raise DataError("nothing_staged", f"nothing was staged for {date}", hint="run match-documents first")
 
 
 def recover(lake: str, date: dt.date) -> None:
@@ -79,6 +92,27 @@ def _transaction(date: dt.date) -> str:
 
 def _ledger(lake: str, date: dt.date) -> pa.Table:
     return read_rows(lake, "ledger", where={"match_date": date})
+
+
+def unpublished(lake: str) -> dict[dt.date, int]:
+    """The newest staged version of each date, where it is not the published one."""
+    found: dict[dt.date, int] = {}
+    for entry in require_table(lake, "matches_staged").history():
+        date = json.loads(entry.get("userMetadata", "{}")).get("date")
+        if date is not None:
+            found.setdefault(dt.date.fromisoformat(date), int(entry["version"]))
+    return {date: v for date, v in found.items() if (transaction_number(lake, "matches", _transaction(date)) or -1) < v}
+
+
+def _require_audit(lake: str, date: dt.date, version: int) -> None:
+    """What is published is the very version that passed."""
+    rows = read_rows(lake, "quality_results", where={"match_date": date}).to_pylist()
+    own = [row for row in rows if row["staged_version"] == version]
+    failed = sorted(row["check"] for row in own if row["severity"] == "critical" and not row["success"])
+    if failed or not own:
+        what = f"failed {', '.join(failed)}" if failed else "was never audited"
+        hint = "see quality_results; mend the cause, then match again" if failed else "run `winnow audit` first"
+        raise DataError("gate_failed", f"version {version} of matches_staged, for {date}, {what}", hint=hint)
 
 
 def _require_base(lake: str, date: dt.date, note: dict[str, Any]) -> None:

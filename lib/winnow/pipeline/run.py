@@ -29,6 +29,7 @@ class Config:
     run_id: str
     engine: str = DEFAULT_ENGINE
     full: bool = False
+    only: str = "*"
     index: bool = True
     shard: int = match_documents.SHARD
     partition: int = build_index.PARTITION
@@ -49,15 +50,21 @@ def run(spark: SparkSession, config: Config, gate: Gate | None = None) -> Iterat
     keep_metrics(config, reports)
 
 
-def _jobs(spark: SparkSession, config: Config, gate: Gate | None) -> Iterator[RunReport]:
+def prepare(spark: SparkSession, config: Config) -> Iterator[RunReport]:
+    """Encode what is new, and bring the index up to date."""
     lake, run_id = config.lake, config.run_id
     for date in config.dates:
         yield encode_documents.run(spark, encode_documents.Config(lake=lake, date=date, run_id=run_id))
+    yield encode_profiles.run(spark, encode_profiles.Config(lake=lake, run_id=run_id))
+    yield build_index.run(build_index.Config(lake=lake, run_id=run_id, partition=config.partition))
+    yield join_paths.run(spark, join_paths.Config(lake=lake, run_id=run_id))
+
+
+def _jobs(spark: SparkSession, config: Config, gate: Gate | None) -> Iterator[RunReport]:
+    lake, run_id = config.lake, config.run_id
     for attempt in range(ATTEMPTS):
         try:
-            yield encode_profiles.run(spark, encode_profiles.Config(lake=lake, run_id=run_id))
-            yield build_index.run(build_index.Config(lake=lake, run_id=run_id, partition=config.partition))
-            yield join_paths.run(spark, join_paths.Config(lake=lake, run_id=run_id))
+            yield from prepare(spark, config)
             matched, staged = match_documents.run(
                 spark,
                 match_documents.Config(
@@ -66,6 +73,7 @@ def _jobs(spark: SparkSession, config: Config, gate: Gate | None) -> Iterator[Ru
                     run_id=run_id,
                     engine=config.engine,
                     full=config.full and not attempt,
+                    only=config.only,
                     index=config.index,
                     shard=config.shard,
                 ),

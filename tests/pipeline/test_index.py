@@ -1,0 +1,142 @@
+"""Envelope-tree partitions in Delta: loaded alone, pruned by their roots, changed in place, versioned, never wrong."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lakes import FIRST, declare, ingest, rows, run
+from pyspark.sql import SparkSession
+
+from winnow.engines.structure import place_sequences
+from winnow.envelope import check_invariants
+from winnow.index.trees import load_tree, may_fit
+from winnow.lake.store import read_rows
+from winnow.pipeline import build_index, encode_profiles, join_paths
+from winnow.pipeline.build_index import load_index
+from winnow.pipeline.join_paths import Places
+from winnow.pipeline.words import load_paths, load_vocabulary
+
+pytestmark = pytest.mark.spark
+
+NAMES = [f"n{k}" for k in range(30)]
+
+
+def profiles(names: list[str]) -> list[dict[str, object]]:
+    made = [f"/r/{name}" for name in names] + [f"//{name}[@id = '1']//leaf" for name in names]
+    return [{"profile_id": xpath, "xpath": xpath} for xpath in [*made, "//text()[. = 'x']", "/r/*/leaf"]]
+
+
+def facts(lake: str) -> set[tuple[str, bool, str]]:
+    """path_branches in words, of the branches that are in the index."""
+    lines = {row["branch"]: row["line"] for row in rows(lake, "branches")}
+    paths = {row["path_id"]: row["path"] for row in rows(lake, "paths")}
+    index = load_index(lake)
+    assert index is not None
+    live = {row["entry"] for row in rows(lake, "envelope_nodes") if row["index_version"] == index.version}
+    pairs = [
+        (paths[r["path_id"]], r["text"], lines[r["branch"]]) for r in rows(lake, "path_branches") if r["branch"] in live
+    ]
+    assert len(pairs) == len(set(pairs))
+    return set(pairs)
+
+
+def check_trees(lake: str) -> set[int]:
+    """Every partition is a sound tree by itself, and every branch is in exactly one."""
+    index = load_index(lake)
+    assert index is not None
+    entries: list[int] = []
+    for root in index.roots.to_pylist():
+        tree = load_tree(index.rows(lake, root["partition"]), root["parameters"])
+        check_invariants(tree)
+        assert len(tree) == root["branches"]
+        entries += tree.arrays.ids.tolist()
+    assert len(entries) == len(set(entries))
+    return set(entries)
+
+
+def step(spark: SparkSession, lake: str, **options: object) -> tuple[dict[str, int], dict[str, int]]:
+    encode_profiles.run(spark, encode_profiles.Config(lake=lake, run_id="t"))
+    built = build_index.run(build_index.Config(lake=lake, run_id="t", partition=10, **options))  # type: ignore[arg-type]
+    return built.counts, join_paths.run(spark, join_paths.Config(lake=lake, run_id="t")).counts
+
+
+def test_partitions_live_through_changes(spark: SparkSession, lake: str, tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text("<r><n1 id='1'><leaf/>x</n1><n2/><zz><n3/></zz></r>")
+    ingest(spark, lake, FIRST, tmp_path / "a.xml")
+    declare(lake, tmp_path, profiles(NAMES[:20]))
+    run(spark, lake, FIRST, partition=10)
+    index = load_index(lake)
+    assert index is not None
+    assert index.roots.num_rows > 2
+    before = check_trees(lake)
+    assert ("/r/n1", False, "/r/n1") in facts(lake)
+    assert ("/r/n1", True, "//text()") in facts(lake)
+
+    # Insert and delete in place: the same index version, other partitions untouched.
+    files = {row["partition"]: row["build"] for row in index.roots.to_pylist()}
+    declare(lake, tmp_path, profiles(NAMES[2:23]))
+    counts, _ = step(spark, lake)
+    changed = load_index(lake)
+    assert changed is not None
+    assert (changed.version, changed.build) == (index.version, index.build + 1)
+    assert counts["inserted"] > 0
+    assert counts["deleted"] > 0
+    after = check_trees(lake)
+    assert after != before
+    assert any(row["build"] == files.get(row["partition"]) for row in changed.roots.to_pylist())
+
+    # What left and comes back meets the paths that came in between.
+    (tmp_path / "b.xml").write_text("<r><q><n0/></q><n0><leaf>x</leaf></n0></r>")
+    ingest(spark, lake, FIRST, tmp_path / "b.xml")
+    run(spark, lake, FIRST, partition=10)
+    declare(lake, tmp_path, profiles(NAMES[:20]))
+    step(spark, lake)
+    incremental = facts(lake)
+    assert ("/r/n0", False, "/r/n0") in incremental
+
+    # A rebuild is a new version with the same answers; a run pins the one it used.
+    counts, joined = step(spark, lake, rebuild=True)
+    assert counts["index version"] == index.version + 1
+    assert joined["new path branches"] == 0
+    assert facts(lake) == incremental
+    check_trees(lake)
+    assert step(spark, lake)[0] == {"branches": len(check_trees(lake)), "index version": index.version + 1}
+
+
+def test_a_partition_that_cannot_match_is_not_read(spark: SparkSession, lake: str, tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text("<r><n1/></r>")
+    ingest(spark, lake, FIRST, tmp_path / "a.xml")
+    declare(lake, tmp_path, [{"profile_id": name, "xpath": f"/r/{name}/only"} for name in NAMES])
+    reports = run(spark, lake, FIRST, partition=5)
+    assert reports["join_paths"].counts["partitions read"] == reports["join_paths"].counts["partitions"] == 6  # all new
+    (tmp_path / "b.xml").write_text("<r><n1><only/></n1><other/></r>")
+    ingest(spark, lake, FIRST, tmp_path / "b.xml")
+    counts = run(spark, lake, FIRST, partition=5)["join_paths"].counts
+    assert counts["new paths"] == 2
+    assert 1 <= counts["partitions read"] < 6
+    assert ("/r/n1/only", False, "/r/n1/only") in facts(lake)
+
+    # The roots let everything through that their branches need.
+    vocabulary = load_vocabulary(lake)
+    known = load_paths(lake, vocabulary)
+    places = Places.of(known, vocabulary)
+    index = load_index(lake)
+    assert index is not None
+    fits = may_fit(index.roots, place_sequences(places.parents, places.symbols, np.arange(1, 5), with_text=False))
+    home = {row["entry"]: row["partition"] for row in rows(lake, "envelope_nodes") if row["entry"] >= 0}
+    codes = {int(code): k for k, code in enumerate(known.codes)}
+    for row in rows(lake, "path_branches"):
+        assert fits[home[row["branch"]], codes[row["path_id"]] - 1]  # type: ignore[index, operator]
+
+
+def test_structure_is_whole(spark: SparkSession, lake: str, tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text("<r a='1'><b/><b><c/></b></r>")
+    ingest(spark, lake, FIRST, tmp_path / "a.xml")
+    declare(lake, tmp_path, [{"profile_id": "p", "xpath": "/r"}])
+    run(spark, lake, FIRST)
+    paths = {row["path_id"]: row["path"] for row in rows(lake, "paths")}
+    (document,) = rows(lake, "encoded_documents")
+    assert [paths[code] for code in document["nodes"]] == ["/r", "/r/@a", "/r/b", "/r/b", "/r/b/c"]  # type: ignore[union-attr, attr-defined]
+    inverted = {paths[row["path_id"]]: row["rows"] for row in rows(lake, "path_documents")}
+    assert inverted == {"/r": [0], "/r/@a": [0], "/r/b": [0], "/r/b/c": [0]}
+    assert read_rows(lake, "vocabulary").num_rows == 5

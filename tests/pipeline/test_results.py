@@ -1,0 +1,127 @@
+"""What people do with the results: query, deliver, maintain, backfill with a dry run."""
+
+import datetime as dt
+import json
+from pathlib import Path
+
+import pytest
+from lakes import FIRST, SECOND, declare, ingest_two_dates, published, reference, rows, run
+from pyspark.sql import SparkSession
+
+from tables import lake_checksums
+from winnow.cli.main import main
+from winnow.errors import UsageError
+from winnow.generate.sample import make_profiles
+from winnow.lake.store import state
+from winnow.pipeline import deliver, maintain, query
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("results")
+    ingest_two_dates(spark, str(folder / "lake"), folder, documents=40)
+    made = [{**row, "destination": f"desk/{k % 3}"} for k, row in enumerate(make_profiles(30, seed=2))]
+    declare(str(folder / "lake"), folder, made)
+    run(spark, str(folder / "lake"), FIRST, SECOND)
+    return str(folder / "lake")
+
+
+def test_query_by_everything(lake: str) -> None:
+    all_rows = rows(lake, "matches")
+    for name, column in query.FILTERS.items():
+        value = all_rows[0][column]
+        found = query.matches(lake, {name: value}).to_pylist()
+        assert {(r["document_id"], r["profile_id"]) for r in found} == {
+            (r["document_id"], r["profile_id"]) for r in all_rows if r[column] == value
+        }
+    both = {"date": FIRST, "profile": all_rows[0]["profile_id"]}
+    assert all(row["match_date"] == FIRST for row in query.matches(lake, both).to_pylist())
+
+
+def test_sql_reads_and_never_writes(lake: str, tmp_path: Path) -> None:
+    count = query.sql(lake, "SELECT count(*) AS n FROM matches JOIN documents USING (document_id)").to_pylist()
+    assert count == [{"n": len(rows(lake, "matches"))}]
+    for bad in ("DROP TABLE matches", f"COPY matches TO '{tmp_path}/x.csv'", "SELECT * FROM nowhere", "SELEC"):
+        with pytest.raises(UsageError):
+            query.sql(lake, bad)
+    with pytest.raises(UsageError):
+        query.sql(lake, "SELECT * FROM read_text('/etc/hostname')")
+
+
+def test_time_travel(lake: str) -> None:
+    first = query.sql(lake, "SELECT DISTINCT match_date FROM matches", version=1).to_pylist()
+    assert first == [{"match_date": FIRST}]
+    with pytest.raises(UsageError, match="no version"):
+        query.matches(lake, {}, version=999)
+
+
+def test_deliveries_are_files_for_each_destination(lake: str, tmp_path: Path) -> None:
+    config = deliver.Config(lake=lake, date=FIRST, folder=tmp_path)
+    report = deliver.run(config)
+    files = sorted((tmp_path / str(FIRST)).iterdir())
+    assert len(files) == report.counts["destinations"] == 3
+    assert all("/" not in file.name and file.name.startswith("desk-") for file in files)
+    sent = {
+        (line["destination"], line["document_id"], match["profile_id"])
+        for file in files
+        for line in map(json.loads, file.read_text().splitlines())
+        for match in line["matches"]
+    }
+    wanted = {
+        (r["destination"], r["document_id"], r["profile_id"]) for r in rows(lake, "matches") if r["match_date"] == FIRST
+    }
+    assert sent == wanted
+    before = [file.read_bytes() for file in files]
+    deliver.run(config)
+    assert [file.read_bytes() for file in files] == before
+    counts = {
+        row["destination"]: (row["documents"], row["matches"])
+        for row in rows(lake, "deliveries")
+        if row["match_date"] == FIRST
+    }
+    assert sum(matches for _, matches in counts.values()) == len(wanted)
+
+
+def test_run_metrics_have_funnel_and_seconds(lake: str) -> None:
+    metrics = {(row["job"], row["metric"]): row["value"] for row in rows(lake, "run_metrics")}
+    assert metrics["match_documents", "matches"] == len(rows(lake, "matches"))
+    assert metrics["match_documents", "seconds: match"] > 0
+    assert ("join_paths", "new path branches") in metrics
+
+
+def test_maintain_changes_files_not_rows(spark: SparkSession, lake: str) -> None:
+    before, files = lake_checksums(lake), state(lake, "envelope_nodes")
+    reports = {report.job: report.counts for report in maintain.run(maintain.Config(lake=lake, run_id="t"))}
+    assert reports["maintain matches"]["rows"] == len(rows(lake, "matches"))
+    assert lake_checksums(lake) == before
+    assert files is not None
+    assert reports["maintain envelope_nodes"]["files"] <= files.files
+    run(spark, lake, FIRST, SECOND)  # and the pipeline goes on from there
+    assert published(lake) == reference(lake)
+    with pytest.raises(UsageError, match="retention"):
+        list(maintain.run(maintain.Config(lake=lake, run_id="t", retention_hours=1)))
+
+
+def test_dry_run_then_backfill(
+    spark: SparkSession, lake: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = published(lake)
+    made = [{**row, "destination": f"desk/{k % 3}"} for k, row in enumerate(make_profiles(30, seed=2))]
+    declare(lake, tmp_path, [*made, {"profile_id": "new", "xpath": "/trade/price"}])
+    arguments = ["backfill", "--from", str(FIRST - dt.timedelta(days=1)), "--to", str(SECOND), "--lake", lake]
+    assert main([*arguments, "--dry-run", "--json"]) == 0
+    estimates = {row["date"]: row for row in json.loads(capsys.readouterr().out.splitlines()[-1])}
+    assert published(lake) == before
+    assert estimates[str(FIRST)]["profiles"] == 1
+    assert estimates[str(FIRST)]["pairs"] == estimates[str(FIRST)]["documents"]
+    assert estimates[str(FIRST)]["candidates"] <= estimates[str(FIRST)]["documents"]
+    assert main(arguments) == 0
+    assert published(lake) == reference(lake)
+
+
+def test_calls_that_cannot_be_meant(lake: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["run"], ["run", "--from", "2026-11-02"], ["run", "--from", "2026-11-02", "--to", "2026-11-01"]):
+        assert main([*arguments, "--lake", lake]) == 2
+        assert "--from" in capsys.readouterr().err
