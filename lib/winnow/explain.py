@@ -7,12 +7,10 @@ that no value passes; and where every branch is found but not on one node, that 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from lxml import etree
-
+from winnow.deciding import DEFAULT_EVALUATION, EvaluationLimits, Judge, Undecided, hybrid_of
+from winnow.deciding.judge import size_of
 from winnow.parsing import parse
 from winnow.xpath import Compiled, Node, Pattern, branches, compile_profile, pattern_text
-from winnow.xpath.compiled import Class
-from winnow.xpath.libxml2 import Evaluator
 from winnow.xpath.reference import Doc, candidates, chosen, pattern_holds, read
 from winnow.xpath.values import holds
 
@@ -37,9 +35,17 @@ class Story(NamedTuple):
     klass: str
     reasons: tuple[str, ...]  # why libxml2 had to decide
     patterns: tuple[PatternStory, ...]
+    undecided: str = ""  # why nobody knows whether it matches
 
 
-def explain(content: bytes, xpath: str, namespaces: dict[str, str] | None = None, *, ordered: bool = False) -> Story:
+def explain(
+    content: bytes,
+    xpath: str,
+    namespaces: dict[str, str] | None = None,
+    *,
+    ordered: bool = False,
+    evaluation: EvaluationLimits = DEFAULT_EVALUATION,
+) -> Story:
     """Raises `Rejected` for what is not a profile.
 
     >>> story = explain(b"<r><a><b>y</b></a><a><c/></a></r>", "//a[b = 'x']/c")
@@ -47,18 +53,18 @@ def explain(content: bytes, xpath: str, namespaces: dict[str, str] | None = None
     (False, ["fails at b[. = 'x']: 1 such node, none passes; /r/a[1]/b[1] is 'y'", '/r/a[2]/c[1]'])
     """
     compiled = compile_profile(xpath, namespaces, ordered=ordered)
-    root = parse(content)
-    document = read(root)
+    document = read(parse(content))
     patterns = tuple(_pattern(pattern, document, compiled) for pattern in compiled.alternatives)
     matches = any(story.holds for story in patterns)
-    if compiled.klass is Class.HYBRID:
-        matches = matches and _decided(compiled, root)
+    undecided = ""
+    if matches and (hybrid := hybrid_of(compiled)):
+        with Judge(evaluation) as judge:
+            judge.open(content, size_of(content))
+            answer = judge.ask(hybrid)
+        matches = not isinstance(answer, Undecided) and answer >= 0
+        undecided = f"{answer.reason}: {answer.message}" if isinstance(answer, Undecided) else ""
     reasons = tuple(f"{reason.code} (column {reason.column}): {reason.message}" for reason in compiled.reasons)
-    return Story(matches, compiled.klass.value, reasons, patterns)
-
-
-def _decided(compiled: Compiled, root: etree._Element) -> bool:
-    return Evaluator(compiled.text, compiled.namespaces)(root)
+    return Story(matches, compiled.klass.value, reasons, patterns, undecided)
 
 
 def _pattern(pattern: Pattern, document: Doc, compiled: Compiled) -> PatternStory:

@@ -15,15 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from winnow import engines
+from winnow.deciding import DEFAULT_EVALUATION, EvaluationLimits, Undecided
 from winnow.encoding import EncodedBatch, Encoder, PathTable, Status, Vocabulary, locate
 from winnow.engines.base import Funnel
-from winnow.engines.hybrid import DocumentTree, HybridProfile, hybrid_of
+from winnow.engines.hybrid import HybridProfile, Pairs, decide, hybrid_of
 from winnow.engines.profiles import ProfileTable
 from winnow.engines.symbols import PathSymbols
 from winnow.engines.twigs import Bytes, Ints, Longs
 from winnow.errors import UsageError
 from winnow.ingest.accept import DEFAULT_LIMITS, Limits, Refused, accept
-from winnow.parsing import parse
 from winnow.xpath import Pattern, Rejected, compile_profile
 
 Profile: TypeAlias = tuple[Any, ...] | Mapping[str, Any]
@@ -54,6 +54,15 @@ class RefusedDocument(NamedTuple):
     column: int = 0
 
 
+class UndecidedPair(NamedTuple):
+    """Neither a match nor a miss: libxml2 was stopped, or could not say."""
+
+    document: str | int
+    profile_id: str
+    reason: str
+    message: str
+
+
 class BatchMatches(NamedTuple):
     """Flat arrays, ascending by document. `profiles` are positions in `Matcher.profile_ids`, `witnesses` nodes."""
 
@@ -63,13 +72,16 @@ class BatchMatches(NamedTuple):
     batch: EncodedBatch
     malformed: Longs  # documents without nodes, because they are not XML
     funnel: Funnel
+    undecided_documents: Ints  # pairs that are neither matches nor misses
+    undecided_profiles: Ints
+    undecided_reasons: tuple[Undecided, ...]
 
 
 class Matcher:
     """Which of these XPath profiles does each of these XML documents satisfy?
 
     A profile is `(profile_id, xpath[, namespaces[, ordered]])` or a mapping with these names. What cannot be taken is
-    reported, not raised: profiles in `rejected`, documents in `refused`.
+    reported, not raised: profiles in `rejected`, documents in `refused`, pairs that took too long in `undecided`.
     """
 
     def __init__(
@@ -78,6 +90,7 @@ class Matcher:
         *,
         engine: str = engines.DEFAULT_ENGINE,
         limits: Limits = DEFAULT_LIMITS,
+        evaluation: EvaluationLimits = DEFAULT_EVALUATION,
         vocabulary: Vocabulary | None = None,
         paths: PathTable | None = None,
     ) -> None:
@@ -86,8 +99,9 @@ class Matcher:
         self.engine = engines.create(engine, self.vocabulary, self.paths)
         self.rejected: list[RejectedProfile] = []
         self.refused: list[RefusedDocument] = []
+        self.undecided: list[UndecidedPair] = []
         self.funnel = Funnel()
-        self._limits = limits
+        self._limits, self._evaluation = limits, evaluation
         self._encoder = Encoder(self.vocabulary, self.paths)
         self._symbols = PathSymbols(self.paths, self.vocabulary)
         self._profiles = ProfileTable()
@@ -137,6 +151,8 @@ class Matcher:
         for names, contents in self._batches(documents, trusted):
             found = self.match_contents(contents)
             self.refused += [RefusedDocument(names[d], "malformed", "not well-formed") for d in found.malformed]
+            given_up = zip(*found[-3:], strict=True)
+            self.undecided += [UndecidedPair(names[d], self.profile_ids[slot], *why) for d, slot, why in given_up]
             places = locate(found.batch, found.witnesses, paths=self.paths, vocabulary=self.vocabulary)
             rows = zip(found.documents.tolist(), found.profiles.tolist(), places, strict=True)
             yield from (Match(names[document], self.profile_ids[slot], place) for document, slot, place in rows)
@@ -190,30 +206,31 @@ class Matcher:
         matches = self.engine.match(batch)
         documents, slots, witnesses = self._profiles.expand(matches, len(self.engine.store))
         hybrid = np.flatnonzero(self._is_hybrid[slots]) if self._hybrid else np.zeros(0, np.int64)
+        asked = Pairs(documents[hybrid], slots[hybrid])
+        reasons: dict[int, Undecided] = {}
         if hybrid.size:
-            proved = self._decide(batch, documents[hybrid], slots[hybrid], content)
             witnesses = witnesses.copy()
-            witnesses[hybrid] = proved
+            symbols = self._symbols.signed()
+            witnesses[hybrid], reasons = decide(
+                batch, asked, self._hybrid, content=content, symbols=symbols, limits=self._evaluation
+            )
             kept = witnesses >= 0
             documents, slots, witnesses = documents[kept], slots[kept], witnesses[kept]
         funnel = matches.funnel._replace(verified=matches.funnel.verified + hybrid.size, matches=documents.size)
         self.funnel = _sum(self.funnel, funnel)
         malformed = np.flatnonzero(batch.status == Status.MALFORMED)
-        return BatchMatches(documents, slots, witnesses, batch, malformed, funnel)
-
-    def _decide(self, batch: EncodedBatch, documents: Ints, slots: Ints, content: Any) -> Ints:
-        """The witness of each pair of a document and a hybrid profile, or -1; libxml2 parses a document once."""
-        witnesses = np.full(documents.size, -1, np.int32)
-        symbols = self._symbols.signed()
-        tree: DocumentTree | None = None
-        for k, (document, slot) in enumerate(zip(documents.tolist(), slots.tolist(), strict=True)):
-            if tree is None or document != documents[k - 1]:
-                nodes = range(int(batch.doc_offsets[document]), int(batch.doc_offsets[document + 1]))
-                tree = DocumentTree(parse(content(document)), batch, nodes, symbols)
-            profile = self._hybrid[slot]
-            if profile.holds(tree.root):
-                witnesses[k] = tree.node_of(profile.first_element(tree.root))
-        return witnesses
+        undecided = Pairs(*(pairs[list(reasons)] for pairs in asked))
+        return BatchMatches(
+            documents,
+            slots,
+            witnesses,
+            batch,
+            malformed,
+            funnel,
+            undecided.documents,
+            undecided.slots,
+            tuple(reasons.values()),
+        )
 
     def _batches(self, documents: Iterable[Document], trusted: bool) -> Iterator[tuple[list[str | int], list[bytes]]]:
         names: list[str | int] = []

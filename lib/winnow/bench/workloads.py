@@ -17,7 +17,7 @@ from lxml import etree
 from winnow import Matcher
 from winnow.encoding import Encoder, PathTable, Vocabulary
 from winnow.engines import DEFAULT_ENGINE, create
-from winnow.generate.synthetic import Schema, Step
+from winnow.generate.synthetic import Schema, Shape, Step
 from winnow.parsing import parse
 from winnow.xpath import compile_profile
 
@@ -88,6 +88,17 @@ def paths_workload(profiles: int = 100_000, documents: int = 2000) -> Result:
 
 def twigs_workload(profiles: int = 50_000, documents: int = 2000) -> Result:
     return match_against_parsing(build(twig_profiles(profiles)), Schema(SEED).documents(documents))
+
+
+def long_paths_workload(engine: str, profiles: int = 100_000, documents: int = 250) -> Result:
+    """XTrie's setting (ICDE 2002, §6): paths of up to 20 steps, p_w = p_d = 0.1, documents of 100 tags; any engine."""
+    schema = Schema(SEED, Shape(depth=20))
+    start = time.process_time()
+    matcher = build(islice(schema.paths(shortest=2), profiles), engine)
+    building = time.process_time() - start
+    result = match_against_parsing(matcher, schema.documents(documents)) | {"build_seconds": building}
+    stats: dict[str, int] = getattr(matcher.engine, "stats", {})
+    return result | {f"index_{name}": count for name, count in stats.items()}
 
 
 def growth_workload(small: int = 10_000, large: int = 1_000_000, documents: int = 2000) -> Result:

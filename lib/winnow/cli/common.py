@@ -2,8 +2,13 @@
 
 import argparse
 import datetime as dt
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from winnow.errors import UsageError
+
+if TYPE_CHECKING:
+    from winnow.deciding import EvaluationLimits
 
 
 def add_lake_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,3 +90,23 @@ def date(text: str) -> dt.date:
         return dt.date.fromisoformat(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a date like 2026-11-16") from None
+
+
+def add_evaluation_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--pair-seconds", type=positive, metavar="S", help="CPU time of one hybrid profile on one document (10)"
+    )
+    parser.add_argument(
+        "--document-seconds", type=positive, metavar="S", help="CPU time of all hybrid profiles on one document (60)"
+    )
+
+
+def evaluation_of(args: argparse.Namespace) -> "EvaluationLimits":
+    """The limits that the arguments name, the others as they are."""
+    from winnow.deciding import DEFAULT_EVALUATION
+
+    return replace(
+        DEFAULT_EVALUATION,
+        pair_seconds=args.pair_seconds or DEFAULT_EVALUATION.pair_seconds,
+        document_seconds=args.document_seconds or DEFAULT_EVALUATION.document_seconds,
+    )

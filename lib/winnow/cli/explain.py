@@ -1,11 +1,18 @@
-"""`winnow explain DOCUMENT --profile XPATH`: why it matches, or where it fails first; exit code 0 or 1."""
+"""`winnow explain DOCUMENT --profile XPATH`: why it matches, or where it fails first.
+
+Exit code 0 when it matches, 1 when it does not, 3 when that took too long to decide.
+"""
 
 import argparse
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from winnow.cli.common import binding
+from winnow.cli.common import add_evaluation_arguments, binding, evaluation_of
+
+if TYPE_CHECKING:
+    from winnow.explain import Story
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--ordered", action="store_true", help="sibling branches must match in document order")
     parser.add_argument("--json", action="store_true", help="for machines")
+    add_evaluation_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -32,7 +40,9 @@ def run(args: argparse.Namespace) -> int:
         place = f" (line {verdict.line}, column {verdict.column})" if verdict.line else ""
         raise DataError(verdict.reason, f"{args.document} is not a document: {verdict.message}{place}")
     try:
-        story = explain(content, args.profile, dict(args.namespace), ordered=args.ordered)
+        story = explain(
+            content, args.profile, dict(args.namespace), ordered=args.ordered, evaluation=evaluation_of(args)
+        )
     except Rejected as rejected:
         words = f"column {rejected.column}: {rejected.message}" if rejected.column else rejected.message
         raise DataError(rejected.code, words, hint=rejected.hint) from rejected
@@ -40,8 +50,11 @@ def run(args: argparse.Namespace) -> int:
         patterns = [{**p._asdict(), "branches": [b._asdict() for b in p.branches]} for p in story.patterns]
         json.dump({**story._asdict(), "patterns": patterns}, sys.stdout, ensure_ascii=False)
         print()
-        return 0 if story.matches else 1
-    print(f"{'matches' if story.matches else 'does not match'}  ({story.klass})")
+        return _status(story)
+    if story.undecided:
+        print(f"undecided  ({story.klass}): {story.undecided}")
+    else:
+        print(f"{'matches' if story.matches else 'does not match'}  ({story.klass})")
     for reason in story.reasons:
         print(f"  libxml2 decides because of {reason}")
     if not story.patterns:
@@ -53,4 +66,8 @@ def run(args: argparse.Namespace) -> int:
             print(f"    {'✓' if branch.found else '✗'} {branch.text}\n        {branch.finding}")
         if pattern.note:
             print(f"    {pattern.note}")
-    return 0 if story.matches else 1
+    return _status(story)
+
+
+def _status(story: "Story") -> int:
+    return 3 if story.undecided else 0 if story.matches else 1

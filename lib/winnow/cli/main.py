@@ -1,6 +1,6 @@
 """`winnow`: one verb per need.
 
-Exit codes: 0 done, 1 failed, 2 wrong call, 3 done with refused input, 65 bad data, 75 try again.
+Exit codes: 0 done, 1 failed, 2 wrong call, 3 done with refused input or undecided pairs, 65 bad data, 75 try again.
 """
 
 import argparse

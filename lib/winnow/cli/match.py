@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from winnow.cli.common import positive, tag
+from winnow.cli.common import add_evaluation_arguments, evaluation_of, positive, tag
 
 if TYPE_CHECKING:
     from winnow.ingest.sources import File
@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", default="-", metavar="FILE", help=".csv, .jsonl or .parquet; - is CSV on stdout")
     parser.add_argument("--record-tag", type=tag, help="split container files: each element of this name is a document")
     parser.add_argument("--max-bytes", type=positive, default=DEFAULT_LIMITS.max_bytes, help="refuse larger documents")
+    add_evaluation_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,7 +36,8 @@ def run(args: argparse.Namespace) -> int:
     from winnow.matcher import Matcher
 
     # First what may be wrong in the call: it should cost neither work nor half an output.
-    matcher = Matcher(engine=args.engine, limits=DEFAULT_LIMITS._replace(max_bytes=args.max_bytes))
+    limits = DEFAULT_LIMITS._replace(max_bytes=args.max_bytes)
+    matcher = Matcher(engine=args.engine, limits=limits, evaluation=evaluation_of(args))
     files = list(list_files(args.documents))
     file = read_profiles(args.profiles)
     with open_output(args.output) as write:
@@ -79,14 +81,17 @@ def _summary(matcher: "Matcher", unread: list[str], bad_rows: list[dict[str, obj
         f"{r.profile_id}: {r.code}: {r.message}" + (f" (column {r.column})" if r.column else "")
         for r in matcher.rejected
     ]
-    for what, lines in (("document refused", refused), ("profile rejected", rejected)):
+    undecided = [f"{pair.document}: {pair.profile_id}: {pair.reason}: {pair.message}" for pair in matcher.undecided]
+    said = {"document refused": refused, "profile rejected": rejected, "pair undecided": undecided}
+    for what, lines in said.items():
         for line in lines[:_SHOWN]:
             print(f"{what}: {line}", file=sys.stderr)
         if len(lines) > _SHOWN:
             print(f"{what}: … and {len(lines) - _SHOWN:,} more", file=sys.stderr)
     counts = {"profiles": len(matcher), "profiles rejected": len(rejected), "documents refused": len(refused)}
+    counts |= {"pairs undecided": len(undecided)}
     counts |= {name.replace("_", " "): count for name, count in matcher.funnel._asdict().items()}
     width = max(map(len, counts))
     for name, count in counts.items():
         print(f"  {name:<{width}}  {count:>14,}", file=sys.stderr)
-    return 3 if refused or rejected else 0
+    return 3 if refused or rejected or undecided else 0

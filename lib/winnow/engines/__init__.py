@@ -11,6 +11,9 @@ ENGINES = {
     "boxpath": "winnow.engines.boxpath:BoxPath",
     "boxfilter": "winnow.engines.boxfilter:BoxFilter",
     "b-boxfilter": "winnow.engines.boxfilter:BatchBoxFilter",
+    "nfa": "winnow.engines.nfa:Nfa",
+    "buff": "winnow.engines.buff:Buff",
+    "xfilter": "winnow.engines.xfilter:XFilter",
 }
 DEFAULT_ENGINE = "boxpath"
 

@@ -1,76 +1,74 @@
 """Hybrid profiles: the index has said which documents could satisfy them; libxml2 says which do."""
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
-from lxml import etree
 
+from winnow.deciding import EvaluationLimits, HybridProfile, Judge, Undecided, hybrid_of
+from winnow.deciding.judge import rough_size
 from winnow.encoding import EncodedBatch
 from winnow.engines.twigs import Ints
-from winnow.xpath.compiled import Class, Compiled
-from winnow.xpath.libxml2 import Evaluator
+
+__all__ = ["Decided", "HybridProfile", "Pairs", "decide", "hybrid_of"]
 
 
-class HybridProfile:
-    """Compiled on first use: most profiles never meet a document that their relaxation lets through."""
+class Decided(NamedTuple):
+    """For each pair."""
 
-    __slots__ = ("_compiled", "_decide", "_first")
-
-    def __init__(self, compiled: Compiled) -> None:
-        self._compiled = compiled
-        self._decide: Evaluator | None = None
-        self._first: etree.XPath | None = None
-
-    def __reduce__(self) -> "tuple[type[HybridProfile], tuple[Compiled]]":
-        """What libxml2 compiled stays in its process; another one compiles anew."""
-        return HybridProfile, (self._compiled,)
-
-    def holds(self, root: etree._Element) -> bool:
-        if self._decide is None:
-            text, namespaces = self._compiled.text, self._compiled.namespaces
-            self._decide = Evaluator(text, namespaces)
-            # Of the rewritten text, because only its cost is bounded.
-            self._first = etree.XPath(f"({text})[1]", namespaces=dict(namespaces) or None, regexp=False)
-        return self._decide(root)
-
-    def first_element(self, root: etree._Element) -> etree._Element:
-        """After `holds`: the element that is, or is around, the first node of the set; the root element without one."""
-        found: Any = None
-        if self._first is not None:
-            try:
-                found = self._first(root)
-            except etree.XPathEvalError:
-                self._first = None  # not a node set but a truth value, number or string, which has no first node
-        return _element_at(found[0], root) if found and isinstance(found, list) else root
+    witnesses: Ints  # -1 where the profile does not hold, and where nobody knows
+    undecided: dict[int, Undecided]  # by the number of the pair
 
 
-def _element_at(node: Any, root: etree._Element) -> etree._Element:
-    """The element around an attribute, text, comment or instruction; namespace nodes do not know theirs."""
-    if not isinstance(node, etree._Element):
-        is_tail = getattr(node, "is_tail", False)
-        node = node.getparent() if hasattr(node, "getparent") else root
-        if is_tail:
-            node = node.getparent()
-    while node is not None and not isinstance(node.tag, str):
-        node = node.getparent()
-    return root if node is None else node
+class Pairs(NamedTuple):
+    """Documents of a batch, ascending, and slots of hybrid profiles."""
+
+    documents: Ints
+    slots: Ints
 
 
-class DocumentTree:
-    """One document parsed by libxml2, with the way from its elements to the nodes of the batch."""
+def decide(
+    batch: EncodedBatch,
+    pairs: Pairs,
+    profiles: Mapping[int, HybridProfile],
+    *,
+    content: Callable[[int], bytes],
+    symbols: Ints,
+    limits: EvaluationLimits,
+) -> Decided:
+    """Ask libxml2, which parses a document once. `symbols` are those of the paths, positive for elements."""
+    witnesses = np.full(pairs.documents.size, -1, np.int32)
+    undecided: dict[int, Undecided] = {}
+    depths = _depths(batch)
+    current = first = last = -1
+    with Judge(limits) as judge:
+        for k, (document, slot) in enumerate(zip(pairs.documents.tolist(), pairs.slots.tolist(), strict=True)):
+            if document != current:
+                current = document
+                first, last = int(batch.doc_offsets[document]), int(batch.doc_offsets[document + 1])
+                elements: Ints | None = None
+                text = content(document)
+                values = int(batch.value_offsets[document + 1] - batch.value_offsets[document])
+                texts = int(batch.text_offsets[document + 1] - batch.text_offsets[document])
+                nodes = last - first + (texts if batch.with_values else len(text) // 4)
+                judge.open(text, rough_size(text, nodes=nodes, depth=int(depths[document]), text=values))
+            answer = judge.ask(profiles[slot])
+            if isinstance(answer, Undecided):
+                undecided[k] = answer
+            elif answer == 0:
+                witnesses[k] = first
+            elif answer > 0:
+                if elements is None:
+                    elements = np.flatnonzero(symbols[batch.path[first:last]] > 0).astype(np.int32)
+                witnesses[k] = first + elements[answer]
+    return Decided(witnesses, undecided)
 
-    def __init__(self, root: etree._Element, batch: EncodedBatch, nodes: range, symbols: Ints) -> None:
-        self.root = root
-        self._source = batch, nodes, symbols
-        self._nodes: dict[etree._Element, int] = {}
 
-    def node_of(self, element: etree._Element) -> int:
-        batch, nodes, symbols = self._source
-        if not self._nodes:
-            elements = nodes.start + np.flatnonzero(symbols[batch.path[nodes.start : nodes.stop]] > 0)
-            self._nodes = dict(zip(self.root.iter("*"), elements.tolist(), strict=True))
-        return self._nodes[element]
-
-
-def hybrid_of(compiled: Compiled) -> HybridProfile | None:
-    return HybridProfile(compiled) if compiled.klass is Class.HYBRID else None
+def _depths(batch: EncodedBatch) -> Ints:
+    """Of each document, in elements and attributes; text is one deeper."""
+    starts = batch.doc_offsets[:-1]
+    inside = int(np.searchsorted(starts, batch.nodes))  # behind them, documents without nodes
+    depths = np.ones(starts.size, np.int32)
+    if inside:
+        depths[:inside] = np.maximum.reduceat(batch.level, starts[:inside]) + 1
+    return depths

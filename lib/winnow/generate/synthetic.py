@@ -87,14 +87,17 @@ class Schema:
 
     # -- profiles
 
-    def paths(self, seed: int = 0, step: Step = STEPS) -> Iterator[str]:
-        """Distinct path profiles without end. Labels are chosen evenly, so that most are rare in documents."""
-        r = Random(f"paths/{seed}")
-        return _distinct(lambda: self.path(r, step))
+    def paths(self, seed: int = 0, step: Step = STEPS, *, shortest: int = 0) -> Iterator[str]:
+        """Distinct path profiles without end. Labels are chosen evenly, so that most are rare in documents.
 
-    def path(self, r: Random, step: Step = STEPS) -> str:
+        They have `shortest` steps, by default more than half of the depth, up to as many as documents are deep.
+        """
+        r = Random(f"paths/{seed}")
+        return _distinct(lambda: self.path(r, step, shortest))
+
+    def path(self, r: Random, step: Step = STEPS, shortest: int = 0) -> str:
         labels = [0]
-        for _ in range(r.randint(self.shape.depth // 2, self.shape.depth - 1)):
+        for _ in range(r.randint((shortest or self.shape.depth // 2 + 1) - 1, self.shape.depth - 1)):
             labels.append(r.choice(self._below[labels[-1]]))
         return self._steps(labels, r, step)
 

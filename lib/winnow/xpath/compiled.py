@@ -5,6 +5,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from winnow.xpath import canonical, cost, libxml2
+from winnow.xpath.ast import Expr
 from winnow.xpath.conditions import Alt, Alts
 from winnow.xpath.existential import existential
 from winnow.xpath.limits import DEFAULT_LIMITS, Limits
@@ -43,7 +44,12 @@ class Compiled(NamedTuple):
     @property
     def text(self) -> str:
         """XPath for libxml2 with the same truth value; its prefixes are bound by `namespaces`."""
-        return to_xpath(existential(parse(self.xpath, _ACCEPTED).tree))
+        return to_xpath(self.asked)
+
+    @property
+    def asked(self) -> Expr:
+        """The same as a tree: what libxml2 is asked instead of `xpath`."""
+        return existential(parse(self.xpath, _ACCEPTED).tree)
 
 
 def compile_profile(

@@ -1,11 +1,12 @@
 """Rewrites an expression whose truth is all that matters, so that libxml2 need not collect nodes.
 
 `//a/following-sibling::b` selects nodes, finds duplicates one by one, and is cubic in the number of siblings. As a
-truth value it is the same as `//a[following-sibling::b]`, which stops at the first `b` it finds. And a predicate that
-is the same for every node, as in `//a[//b]`, is asked once: `//b and //a`.
+truth value it is the same as `//a[following-sibling::b[1]]`, which stops at the first `b` it finds. The `[1]` is for
+`not()` and other functions: libxml2 sorts what they are given, walking from sibling to sibling. And a predicate that is
+the same for every node, as in `//a[//b]`, is asked once: `//b and //a`.
 """
 
-from winnow.xpath.ast import Call, Expr, Filter, Operation, Path, Step
+from winnow.xpath.ast import Call, Expr, Filter, Number, Operation, Path, Step
 from winnow.xpath.constants import constant
 from winnow.xpath.cost import SIDEWAYS
 from winnow.xpath.functions import Type, type_of
@@ -108,13 +109,23 @@ def _split(path: Path, compared: Operation | None) -> Expr:
     for i in range(len(path.steps) - 1, -1, -1):
         if path.steps[i].axis not in SIDEWAYS or (i == 0 and path.base is None):
             continue
-        rest: Expr = Path(False, None, path.steps[i:], path.steps[i].at)
-        if compared is not None:
-            rest = compared._replace(operands=(rest, compared.operands[1]))
-            compared = None
+        rest = _nearest(path.steps[i:], compared)
+        compared = None
         if i == 0 and path.base is not None:
             return Filter(path.base, (rest,), path.at)
         before = path.steps[i - 1]
         path = path._replace(steps=(*path.steps[: i - 1], before._replace(predicates=(*before.predicates, rest))))
         found = path
+    if not path.absolute and path.base is None and path.steps[0].axis in SIDEWAYS:
+        return _nearest(path.steps, compared)
     return found if compared is None else compared._replace(operands=(found, compared.operands[1]))
+
+
+def _nearest(steps: tuple[Step, ...], compared: Operation | None) -> Path:
+    """A step sideways, with all that is asked of what follows as predicates, and no more than its first node."""
+    first, at = steps[0], steps[0].at
+    rest: tuple[Expr, ...] = (Path(False, None, steps[1:], at),) if steps[1:] else ()
+    if compared is not None:
+        left = rest[0] if rest else Path(False, None, (Step("self", "node()", (), at),), at)
+        rest = (compared._replace(operands=(left, compared.operands[1])),)
+    return Path(False, None, (first._replace(predicates=(*first.predicates, *rest, Number("1", at))),), at)
