@@ -15,10 +15,15 @@ sys.meta_path.insert(0, Blocked())
 import winnow
 SPARK = (
     "winnow.lake.session",
-    "winnow.lake.tables",
     "winnow.lake.daemon",
+    "winnow.pipeline.backfill",
+    "winnow.pipeline.encode_documents",
+    "winnow.pipeline.encode_profiles",
     "winnow.pipeline.ingest_documents",
+    "winnow.pipeline.join_paths",
     "winnow.pipeline.match_documents",
+    "winnow.pipeline.run",
+    "winnow.quality",
 )
 seen = 0
 for module in pkgutil.walk_packages(winnow.__path__, "winnow."):

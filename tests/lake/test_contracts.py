@@ -1,18 +1,22 @@
 """Contracts: every discrepancy at once, on reading and on writing."""
 
+import datetime as dt
 import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from conftest import ROOT
 from winnow.errors import DataError, TransientError, UsageError
 from winnow.ingest.reasons import ProfileReason, Reason
 from winnow.lake.contracts import Shape, discrepancies, load_contract, parse_contract, table_names
 from winnow.lake.locks import table_lock
-from winnow.lake.store import ensure_tables, state
-from winnow.lake.tables import Lake
+from winnow.lake.parts import PartWriter
+from winnow.lake.reference import reference
+from winnow.lake.store import adopt, ensure_tables, read_rows, state, write_rows
 
 
 def test_all_contracts_load_and_describe_themselves() -> None:
@@ -53,25 +57,29 @@ def test_a_contract_with_an_unknown_key_is_refused() -> None:
 
 @pytest.mark.spark
 def test_tables_are_checked_on_write_and_read_and_by_their_constraints(spark: SparkSession, lake: str) -> None:
-    store = Lake(spark, lake)
     with pytest.raises(DataError, match="table_missing"):
-        store.read("quarantine")
+        read_rows(lake, "quarantine")
     ensure_tables(lake, ["quarantine"])
     ensure_tables(lake, ["quarantine"])
     assert state(lake, "quarantine") == ("quarantine", 0, 0, 0, 0)
+    date = {"ingest_date": dt.date(2026, 11, 16)}
     with pytest.raises(DataError, match="contract_broken") as broken:
-        store.append("quarantine", spark.range(1), run={})
-    assert str(broken.value).count("\n  - ") == 12
-    names = load_contract("quarantine").names
-    empty_reason = spark.sql(
-        "select 'q' quarantine_id, 's' source, '' member, 0L record, '' reason, 0L line, 0L column, '' message, "
-        "cast(null as binary) content, 0L size_bytes, date'2026-11-16' ingest_date"
-    ).select(*names)
-    with pytest.raises(Exception, match=r"(?i)reason_is_given"):
-        store.append("quarantine", empty_reason, run={})
+        PartWriter(lake, load_contract("quarantine"), date).write(pa.table({"id": [1]}))
+    assert str(broken.value).count("\n  - ") == 11
+    row = {"quarantine_id": "q", "source": "s", "member": "", "record": 0, "reason": "", "line": 0, "column": 0}
+    row |= {"message": "", "content": None, "size_bytes": 0}
+    parts = write_rows(lake, "quarantine", pa.Table.from_pylist([row]), date)
+    with pytest.raises(DataError, match="reason_is_given"):
+        adopt(lake, "quarantine", parts, date, {})
+    assert state(lake, "quarantine") == ("quarantine", 0, 0, 0, 0)
     spark.sql(f"ALTER TABLE delta.`{lake}/quarantine` SET TBLPROPERTIES ('delta.checkpointPolicy' = 'v2')")
     with pytest.raises(DataError, match=r"property delta\.checkpointPolicy is v2, the contract says classic"):
         ensure_tables(lake, ["quarantine"])
+
+
+def test_the_reference_follows_the_contracts() -> None:
+    """`make docs` writes it."""
+    assert (ROOT / "infra" / "docs" / "tables.md").read_text() == reference()
 
 
 def test_a_second_writer_waits_then_fails_cleanly(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from lakes import (
 from pyspark.sql import SparkSession
 
 from tables import by_delta_rs, by_duckdb, by_spark
+from winnow.deciding import EvaluationLimits
 from winnow.generate.sample import make_profiles, write_sample
 
 pytestmark = pytest.mark.spark
@@ -168,3 +169,24 @@ def test_a_filtered_backfill_leaves_the_rest_for_later(spark: SparkSession, lake
     assert published(lake) == expected
     versions = [entry["version"] for entry in deltalake.DeltaTable(f"{lake}/matches").history()]
     assert max(versions) > 3
+
+
+def test_pairs_given_up_are_rows(spark: SparkSession, lake: str, tmp_path: Path) -> None:
+    """Neither a match nor a silent miss, and they stay until somebody asks again."""
+    (tmp_path / "wide.xml").write_text("<r>" + "<a>1</a>" * 40_000 + "<b/></r>")
+    ingest(spark, lake, FIRST, tmp_path / "wide.xml")
+    slow = {"profile_id": "slow", "xpath": "//a[not(//z)][count(../a) = 3]"}
+    declare(lake, tmp_path, [slow, {"profile_id": "quick", "xpath": "//b"}])
+    limits = EvaluationLimits(pair_seconds=0.5, document_seconds=1.0)
+    reports = run(spark, lake, FIRST, evaluation=limits)
+    assert reports["match_documents"].counts["undecided"] == 1
+    (row,) = rows(lake, "undecided")
+    assert (row["profile_id"], row["profile_version"], row["run_id"]) == ("slow", 1, "test")
+    assert row["reason"]
+    assert {profile for _, profile in published(lake)} == {"quick"}
+    declare(lake, tmp_path, [slow, {"profile_id": "quick", "xpath": "//b"}, {"profile_id": "new", "xpath": "/r"}])
+    run(spark, lake, FIRST, evaluation=limits)
+    assert len(rows(lake, "undecided")) == 1
+    declare(lake, tmp_path, [{"profile_id": "quick", "xpath": "//b"}])
+    run(spark, lake, FIRST, evaluation=limits)
+    assert rows(lake, "undecided") == []

@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from winnow.deciding import DEFAULT_EVALUATION, EvaluationLimits, HybridProfile
 from winnow.encoding import PathTable, Vocabulary
 from winnow.engines.boxpath import BoxPath
-from winnow.engines.hybrid import HybridProfile
 from winnow.engines.twigs import Ints, Longs
 from winnow.index.codes import line_codes, text_codes
 from winnow.index.lines import find
@@ -42,9 +42,17 @@ class Joined(NamedTuple):
     branch_codes: Longs
 
 
-def assemble(engine: str, words: Words, patterns: pa.Table, asked: Asked, joined: Joined | None) -> Matcher:
+def assemble(
+    engine: str,
+    words: Words,
+    patterns: pa.Table,
+    asked: Asked,
+    joined: Joined | None,
+    *,
+    evaluation: EvaluationLimits = DEFAULT_EVALUATION,
+) -> Matcher:
     """`patterns` are rows of the table; without `joined` the engine joins by itself when it meets documents."""
-    matcher = Matcher(engine=engine, vocabulary=words.vocabulary, paths=words.paths)
+    matcher = Matcher(engine=engine, vocabulary=words.vocabulary, paths=words.paths, evaluation=evaluation)
     wanted = np.unique(asked.pattern_ids)
     rows = patterns.filter(pc.is_in(patterns.column("pattern_id"), value_set=pa.array(wanted)))
     ids = matcher.engine.add_stream(*add_rows(matcher.engine.store, rows))

@@ -13,9 +13,10 @@ import pyarrow as pa
 from winnow.encoding.jit import kernel
 from winnow.encoding.vocabulary import Vocabulary
 from winnow.engines.intern import AXIS_BITS, FLAG_BITS, TEST_BITS
+from winnow.engines.lines import lines_of
 from winnow.engines.store import PatternStore
 from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Ints, Longs
-from winnow.index.codes import mix, text_codes
+from winnow.index.codes import line_codes, mix, text_codes
 from winnow.xpath.display import pattern_text
 from winnow.xpath.pattern import Op, Pattern, Test
 
@@ -53,12 +54,13 @@ def read_test(text: str) -> Test:
 
 
 def to_rows(patterns: Sequence[Pattern]) -> pa.Table:
-    """pattern_id, pattern, twig, labels, tests, valued: one row for each, in order."""
+    """pattern_id, pattern, twig, labels, tests, branches, valued: one row for each, in order."""
     store = PatternStore(Vocabulary())
     stream, ends = store.flatten(patterns)
     rows = _localise(stream, ends)
     labels, tests = store.vocabulary.labels(), [write_test(test) for test in store.tests]
-    codes = _pattern_codes(rows, text_codes(labels), text_codes(tests))
+    label_codes = text_codes(labels)
+    codes = _pattern_codes(rows, label_codes, text_codes(tests))
     return pa.table(
         {
             "pattern_id": pa.array(codes),
@@ -66,9 +68,20 @@ def to_rows(patterns: Sequence[Pattern]) -> pa.Table:
             "twig": _lists(rows.ends, pa.array(rows.stream)),
             "labels": _lists(rows.label_ends, pa.array(labels, pa.string()).take(pa.array(rows.labels))),
             "tests": _lists(rows.test_ends, pa.array(tests, pa.string()).take(pa.array(rows.tests))),
+            "branches": _branches(store, stream, ends, label_codes),
             "valued": _valued(rows),
         }
     )
+
+
+def _branches(store: PatternStore, stream: Ints, ends: Longs, labels: Longs) -> pa.ListArray:
+    """The codes of each pattern's branches; the same pattern may come more than once."""
+    ids = store.add_stream(stream, ends)
+    lines = lines_of(store.twigs, 0, len(store), store.height)
+    starts = np.searchsorted(lines.owner, np.arange(len(store) + 1))
+    codes = line_codes(lines.steps, lines.ends, labels)
+    of_pattern = pa.ListArray.from_arrays(pa.array(starts.astype(np.int32)), pa.array(codes))
+    return of_pattern.take(pa.array(ids))
 
 
 def add_rows(store: PatternStore, rows: pa.Table) -> tuple[Ints, Longs]:

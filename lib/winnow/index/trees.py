@@ -13,6 +13,7 @@ from winnow.envelope.boxes import HEAD, POSITION, VALUE, Boxes
 from winnow.envelope.kernel import kernel
 from winnow.envelope.relation import fits
 from winnow.envelope.tree import named_boxes
+from winnow.errors import DataError
 from winnow.index.lines import find
 
 _HEADS = ("shortest", "longest", "top", "must", "may")
@@ -39,6 +40,17 @@ def load_tree(rows: pa.Table, parameters: str) -> EnvelopeTree:
     flat, offsets = _flat(rows)
     columns |= flat | {"offsets": offsets, "value_low": _NO_VALUES, "value_high": _NO_VALUES}
     return from_rows(TreeRows(columns, json.loads(parameters)))
+
+
+def tree_of(rows: pa.Table, parameters: str) -> EnvelopeTree:
+    """A tree of its own over some branches of a partition, given as their rows."""
+    flat, offsets = _flat(rows)
+    order = json.loads(parameters)["order"]
+    if order["ranks"] or order["negative"]:
+        raise DataError("symbol_order", "the rows are in another order of symbols", hint="build the index again")
+    low, high = (flat[name].astype(np.int32) for name in ("low", "high"))
+    sequences = SequenceSet(offsets, low, high, flat["adjacent"].astype(np.uint8))
+    return EnvelopeTree.bulk_load(sequences, ids=rows.column("entry").to_numpy().astype(np.int32))
 
 
 def _flat(rows: pa.Table) -> tuple[dict[str, Any], Longs]:

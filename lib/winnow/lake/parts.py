@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as pads
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
@@ -157,3 +158,9 @@ def copy_part(lake: str, uri: str, table: str, partition: Mapping[str, Any]) -> 
     pafs.copy_files(path, f"{root}/{name}", source_filesystem=source, destination_filesystem=files)
     rows = pq.read_metadata(f"{root}/{name}", filesystem=files).num_rows
     return Part(table, name, rows, files.get_file_info(f"{root}/{name}").size)
+
+
+def parquet(uris: list[str]) -> pads.Dataset:
+    """Data files, at least one, as one dataset."""
+    files, _ = filesystem(uris[0])
+    return pads.dataset([filesystem(uri)[1] for uri in uris], filesystem=files, format="parquet")

@@ -1,7 +1,7 @@
 """Delta tables without a JVM: create, inspect, and adopt parts that workers wrote. Uses delta-rs.
 
 A commit here takes milliseconds where a Spark session's first write takes ten seconds, and the bytes of documents never
-pass through the JVM. The tables are the same ones that Spark reads and writes (`winnow.lake.tables`).
+pass through the JVM. The tables are the same ones that Spark reads.
 """
 
 import json

@@ -20,7 +20,7 @@ from winnow.envelope import EnvelopeTree, delete, insert
 from winnow.envelope.boxes import sequence_boxes
 from winnow.envelope.pack import sort_order
 from winnow.errors import DataError
-from winnow.index.lines import Branches, branches_of, find, stored_branches
+from winnow.index.lines import Branches, find, stored_branches
 from winnow.index.trees import load_tree, tree_table
 from winnow.lake.locks import table_lock
 from winnow.lake.store import (
@@ -34,7 +34,6 @@ from winnow.lake.store import (
     write_rows,
 )
 from winnow.pipeline.report import RunReport
-from winnow.pipeline.words import load_vocabulary
 
 PARTITION = 50_000  # branches of a partition; twice as many split it
 INPUTS = ("profiles", "profile_patterns", "patterns", "branches")
@@ -115,10 +114,12 @@ def _wanted(lake: str, versions: dict[str, int]) -> tuple[Branches, Longs]:
         WHERE state = 'active' AND pattern_id IS NOT NULL
         """
     ).to_arrow_table()
-    patterns = read("patterns", ["pattern_id", "twig", "labels", "tests"])
+    patterns = read("patterns", ["pattern_id", "branches"])
     patterns = patterns.filter(pc.is_in(patterns.column("pattern_id"), value_set=live.column(0).combine_chunks()))
     branches = stored_branches(read("branches", ["branch", "branch_id", "steps"]))
-    wanted = find(branches.codes, branches_of(patterns, load_vocabulary(lake)).codes)
+    wanted = find(
+        branches.codes, patterns.column("branches").combine_chunks().flatten().unique().to_numpy().astype(np.int64)
+    )
     if (wanted < 0).any():
         raise DataError("branches_stale", "some patterns have no branches yet", hint="run encode_profiles first")
     return branches, np.unique(wanted)

@@ -30,14 +30,16 @@ class Config:
 
 def run(config: Config) -> RunReport:
     report = RunReport("deliver")
-    deliveries = read_rows(config.lake, "deliveries", where={"match_date": config.date}).to_pylist()
+    deliveries: dict[str, int] = {}  # the newest version of matches for each destination
+    for row in read_rows(config.lake, "deliveries", where={"match_date": config.date}).to_pylist():
+        deliveries[row["destination"]] = max(row["matches_version"], deliveries.get(row["destination"], 0))
     folder = config.folder / str(config.date)
     folder.mkdir(parents=True, exist_ok=True)
     lines = 0
     with report.stage("write"):
-        for row in sorted(deliveries, key=lambda row: row["destination"]):
-            if config.destination in {None, row["destination"]}:
-                lines += _write(config, row["destination"], row["matches_version"], folder)
+        for destination, version in sorted(deliveries.items()):
+            if config.destination in {None, destination}:
+                lines += _write(config, destination, version, folder)
                 report.counts["destinations"] = report.counts.get("destinations", 0) + 1
     report.counts["documents"] = lines
     return report

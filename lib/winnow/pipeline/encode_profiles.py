@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from winnow.index.lines import branches_of, find, stored_branches
@@ -131,18 +132,24 @@ def add_branches(lake: str, note: dict[str, Any]) -> int:
     version = require_table(lake, "patterns").version()
     if commit_note(lake, "branches").get("patterns") == version:
         return 0
-    patterns = read_rows(lake, "patterns", ["twig", "labels", "tests"], version=version)
-    labels = patterns.column("labels").combine_chunks().flatten().unique().to_pylist()
-    vocabulary = add_labels(lake, labels, note)
-    found = branches_of(patterns, vocabulary)
+    patterns = read_rows(lake, "patterns", ["branches"], version=version).column(0).combine_chunks()
+    known_codes = pa.array(stored_branches(read_rows(lake, "branches")).codes)
+    missing = np.zeros(len(patterns), np.bool_)
+    unknown = pc.invert(pc.is_in(patterns.flatten(), value_set=known_codes))
+    missing[patterns.value_parent_indices().filter(unknown).to_numpy()] = True
+    if not missing.any():
+        return 0
+    rows = read_rows(lake, "patterns", ["twig", "labels", "tests"], version=version).filter(pa.array(missing))
+    vocabulary = add_labels(lake, rows.column("labels").combine_chunks().flatten().unique().to_pylist(), note)
+    found = branches_of(rows, vocabulary)
     with table_lock(lake, "branches"):
         known = stored_branches(read_rows(lake, "branches"))
         new = found.take(np.flatnonzero(find(known.codes, found.codes) < 0))
         steps = pa.ListArray.from_arrays(pa.array(new.ends.astype(np.int32)), pa.array(new.steps))
         numbers = np.arange(len(known), len(known) + len(new), dtype=np.int32)
         columns = {"branch": numbers, "branch_id": new.codes, "line": new.texts(vocabulary), "steps": steps}
-        rows = write_rows(lake, "branches", pa.table(columns)) if len(new) else []
-        commit_parts(lake, "branches", rows, {}, {**note, "patterns": version})
+        parts = write_rows(lake, "branches", pa.table(columns)) if len(new) else []
+        commit_parts(lake, "branches", parts, {}, {**note, "patterns": version})
     return len(new)
 
 

@@ -20,9 +20,9 @@ from winnow.encoding import Vocabulary
 from winnow.engines.structure import place_sequences
 from winnow.engines.symbols import PathSymbols
 from winnow.engines.twigs import Ints, Longs
-from winnow.envelope import EnvelopeTree, SequenceSet, delete, join
+from winnow.envelope import EnvelopeTree, SequenceSet, join
 from winnow.errors import DataError
-from winnow.index.trees import load_tree, may_fit
+from winnow.index.trees import load_tree, may_fit, tree_of
 from winnow.lake.contracts import load_contract
 from winnow.lake.locks import table_lock
 from winnow.lake.parts import Part, PartWriter, arrow_schema
@@ -105,15 +105,14 @@ class _Task:
     def __call__(self, partition: int) -> list[Part]:
         at = int(np.flatnonzero(self.index.roots.column("partition").to_numpy() == partition)[0])
         rows = self.index.rows(self.lake, partition)
-        tree = load_tree(rows, self.index.roots.column("parameters")[at].as_py())
-        entries = rows.filter(pc.greater_equal(rows.column("entry"), 0))
-        old = entries.filter(pc.less_equal(entries.column("build"), self.build)).column("entry").to_numpy()
+        parameters = self.index.roots.column("parameters")[at].as_py()
         new_paths, old_paths = np.flatnonzero(self.is_new), np.flatnonzero(~self.is_new)[1:]
         writer = PartWriter(self.lake, load_contract("path_branches"), {})
         if new_paths.size:
-            self._write(writer, tree, new_paths)
-        if old.size < len(tree) and old_paths.size:
-            self._write(writer, delete(tree, old.astype(np.int32)) if old.size else tree, old_paths)
+            self._write(writer, load_tree(rows, parameters), new_paths)
+        new = rows.filter(pc.greater(rows.column("build"), self.build))  # nodes have build 0
+        if new.num_rows and old_paths.size:
+            self._write(writer, tree_of(new, parameters), old_paths)
         return writer.close()
 
     def _write(self, writer: PartWriter, tree: EnvelopeTree, chosen: Longs) -> None:

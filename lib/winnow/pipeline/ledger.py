@@ -68,8 +68,12 @@ class Profiles:
 def load_profiles(lake: str) -> Profiles:
     versions = {name: require_table(lake, name).version() for name in ("profiles", "profile_patterns")}
     database = duckdb.connect()
+    columns = {
+        "profiles": ["profile_id", "profile_version", "subscriber", "destination", "valid_from", "valid_to", "state"],
+        "profile_patterns": ["profile_id", "profile_version", "class", "alternative", "pattern_id"],
+    }
     for name, version in versions.items():
-        database.register(name, read_rows(lake, name, version=version))
+        database.register(name, read_rows(lake, name, columns[name], version=version))
     query = """
         SELECT p.profile_id, p.profile_version, any_value(subscriber) AS subscriber,
             any_value(destination) AS destination, any_value(valid_from) AS valid_from, any_value(valid_to) AS valid_to,

@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
+from winnow.deciding import DEFAULT_EVALUATION, EvaluationLimits, HybridProfile, hybrid_of
 from winnow.engines import DEFAULT_ENGINE
-from winnow.engines.hybrid import HybridProfile, hybrid_of
 from winnow.errors import TransientError
 from winnow.index.assemble import Asked, Joined, Words, assemble
 from winnow.index.lines import stored_branches
@@ -60,6 +60,7 @@ class Config:
     only: str = "*"  # ask only profiles whose id is like this
     index: bool = True  # use path_branches; without, the engine joins by itself
     shard: int = SHARD
+    evaluation: EvaluationLimits = DEFAULT_EVALUATION  # what libxml2 may take for a pair and for a document
 
 
 def run(spark: SparkSession, config: Config) -> tuple[RunReport, dict[dt.date, int]]:
@@ -199,7 +200,9 @@ def _questions(
         with report.stage("index"):
             words = lake.words()
             joined = lake.joined
-            matcher = assemble(lake.config.engine, words, lake.patterns, _asked(part.ask, lake), joined)
+            asked = _asked(part.ask, lake)
+            limits = lake.config.evaluation
+            matcher = assemble(lake.config.engine, words, lake.patterns, asked, joined, evaluation=limits)
         with report.stage("route"):
             pieces = _pieces(lake, matcher, targets, joined if routed else None, structural=part.structural)
         if pieces:
@@ -354,9 +357,11 @@ def _collect(
         for date, written in answer.parts.items():
             parts[date] += written
         for date, pairs in answer.undecided.items():
-            keys = question.profiles.take(pa.array([slot for _, slot in pairs], pa.int32()))
-            rows = zip(pairs, keys.column(0).to_pylist(), keys.column(1).to_pylist(), strict=True)
-            undecided[date] += [(document, profile, version) for (document, _), profile, version in rows]
+            keys = question.profiles.take(pa.array([pair.slot for pair in pairs], pa.int32())).to_pylist()
+            undecided[date] += [
+                pair._asdict() | {name: key[name] for name in ("profile_id", "profile_version")}
+                for pair, key in zip(pairs, keys, strict=True)
+            ]
         for name, count in answer.funnel.items():
             known = funnel.get(name, 0)
             funnel[name] = max(known, count) if name in {"paths", "branches"} else known + count
@@ -393,10 +398,8 @@ def _keep_undecided(config: Config, interval: Interval, undecided: list[Any], ru
     kept = database.execute(
         "SELECT * FROM known SEMI JOIN required USING (profile_id, profile_version)"
     ).to_arrow_table()
-    message = "libxml2 would need more time than a task may take"
-    rows = [(*row, "evaluation_limit", message, config.run_id) for row in undecided]
     names = ["document_id", "profile_id", "profile_version", "reason", "message", "run_id"]
-    new = [dict(zip(names, row, strict=True)) for row in rows]
+    new = [{name: (row | {"run_id": config.run_id})[name] for name in names} for row in undecided]
     table = pa.Table.from_pylist(kept.select(names).to_pylist() + new) if new or kept.num_rows else None
     parts = write_rows(config.lake, "undecided", table, partition) if table else []
     replace_partition(config.lake, "undecided", parts, partition, run)

@@ -52,9 +52,16 @@ class Question(NamedTuple):
     sources: dict[dt.date, Sources]
 
 
+class GivenUp(NamedTuple):
+    document_id: str
+    slot: int
+    reason: str
+    message: str
+
+
 class Answer(NamedTuple):
     parts: dict[dt.date, list[Part]]
-    undecided: dict[dt.date, list[tuple[str, int]]]  # (document id, slot)
+    undecided: dict[dt.date, list[GivenUp]]
     funnel: dict[str, int]
 
 
@@ -68,15 +75,19 @@ class MatchTask:
         matcher = _matcher(question)
         before = matcher.funnel._asdict()
         writers: dict[dt.date, PartWriter] = {}
-        undecided: dict[dt.date, list[tuple[str, int]]] = {}
+        undecided: dict[dt.date, list[GivenUp]] = {}
         for date, source in pieces:
             for ids, found in _matches(source, matcher, question):
                 if found.documents.size:
                     if date not in writers:
                         writers[date] = PartWriter(self.lake, load_contract(TABLE), {"match_date": date})
                     writers[date].write(self._rows(ids, found, matcher, question, question.sources[date]))
-                given_up = zip(_given_up(found, "documents"), _given_up(found, "profiles"), strict=True)
-                undecided.setdefault(date, []).extend((ids[document].as_py(), slot) for document, slot in given_up)
+                given_up = zip(
+                    found.undecided_documents, found.undecided_profiles, found.undecided_reasons, strict=True
+                )
+                undecided.setdefault(date, []).extend(
+                    GivenUp(ids[int(d)].as_py(), int(slot), *why) for d, slot, why in given_up
+                )
                 self.tell(len(ids))
         counts = matcher.funnel._asdict()
         sums = {name: counts[name] - before[name] for name in counts if name not in {"paths", "branches"}}
@@ -142,7 +153,3 @@ def _structures(source: Structures, matcher: Matcher, path_codes: Longs) -> Iter
                 local = find(path_codes, distinct.dictionary.to_numpy().astype(np.int64)).astype(np.int32)
                 ends = np.concatenate([[0], np.cumsum(nodes.value_lengths().to_numpy())]).astype(np.int64)
                 yield rows.column(0), restore(local[distinct.indices.to_numpy()], ends, matcher.paths)
-
-
-def _given_up(found: BatchMatches, what: str) -> list[int]:
-    return list(getattr(found, f"undecided_{what}", np.zeros(0, np.int32)).tolist())

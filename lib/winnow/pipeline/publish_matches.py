@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from winnow.errors import DataError, TransientError
 from winnow.lake.contracts import load_contract
 from winnow.lake.locks import table_lock
-from winnow.lake.parts import Part, PartWriter, arrow_schema, copy_part
+from winnow.lake.parts import Part, PartWriter, arrow_schema, copy_part, parquet
 from winnow.lake.store import (
     commit_note,
     commit_parts,
@@ -82,7 +83,7 @@ def recover(lake: str, date: dt.date) -> None:
             return
         note = commit_note(lake, "matches_staged", published)
         version = int(require_table(lake, "matches").version())
-        _deliver(lake, date, version)
+        _deliver(lake, date, note, staged_version=published, matches_version=version)
         enter(lake, date, note, staged_version=published, matches_version=version)
 
 
@@ -172,14 +173,30 @@ def _dataset(lake: str, date: dt.date) -> Any:
     return dataset.filter(pc.field("match_date") == pa.scalar(date))
 
 
-def _deliver(lake: str, date: dt.date, version: int) -> None:
+def _deliver(lake: str, date: dt.date, note: dict[str, Any], *, staged_version: int, matches_version: int) -> None:
+    """What a publication adds; where it changed the interval as a whole, all of it."""
+    partition = {"match_date": date}
+    parts: list[Part] = []
+    matches = _dataset(lake, date)
+    if note["mode"] == "append":
+        known = read_rows(lake, "deliveries", where=partition)
+        known = known.filter(pc.not_equal(known.column("staged_version"), staged_version))
+        parts += write_rows(lake, "deliveries", known, partition)
+        files = partition_files(lake, "matches_staged", partition, version=staged_version)
+        matches = parquet(files) if files else matches.filter(pc.scalar(False))
+    rows = _by_destination(matches)
+    for name, version in (("staged_version", staged_version), ("matches_version", matches_version)):
+        rows = rows.append_column(name, pa.array(np.full(rows.num_rows, version, np.int64)))
+    parts += write_rows(lake, "deliveries", rows, partition)
+    replace_partition(lake, "deliveries", parts, partition, {"job": "publish_matches"})
+
+
+def _by_destination(matches: Any) -> pa.Table:
     database = duckdb.connect()
-    database.register("m", _dataset(lake, date))
+    database.register("matches", matches)
     query = """
-        SELECT destination, count(DISTINCT document_id) AS documents, count(*) AS matches FROM m
-        WHERE destination IS NOT NULL GROUP BY destination ORDER BY destination
+        SELECT destination, count(*) AS documents, sum(n)::BIGINT AS matches FROM (
+            SELECT destination, document_id, count(*) AS n FROM matches WHERE destination IS NOT NULL GROUP BY ALL
+        ) GROUP BY destination ORDER BY destination
     """
-    rows = database.execute(query).to_arrow_table()
-    rows = rows.append_column("matches_version", pa.repeat(pa.scalar(version, pa.int64()), rows.num_rows))
-    parts = write_rows(lake, "deliveries", rows, {"match_date": date}) if rows.num_rows else []
-    replace_partition(lake, "deliveries", parts, {"match_date": date}, {"job": "publish_matches"})
+    return database.execute(query).to_arrow_table()

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
+from winnow.deciding import DEFAULT_EVALUATION, EvaluationLimits
 from winnow.engines import DEFAULT_ENGINE
 from winnow.errors import TransientError
 from winnow.pipeline import build_index, encode_documents, encode_profiles, join_paths, match_documents, publish_matches
@@ -31,6 +32,7 @@ class Config:
     index: bool = True
     shard: int = match_documents.SHARD
     partition: int = build_index.PARTITION
+    evaluation: EvaluationLimits = DEFAULT_EVALUATION
 
 
 class Gate(NamedTuple):
@@ -74,6 +76,7 @@ def _jobs(spark: SparkSession, config: Config, gate: Gate | None) -> Iterator[Ru
                     only=config.only,
                     index=config.index,
                     shard=config.shard,
+                    evaluation=config.evaluation,
                 ),
             )
             yield matched
