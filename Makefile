@@ -32,7 +32,7 @@ check: setup ## lint, format and types; changes nothing
 	@.venv/bin/ruff check $(PATHS)
 	@.venv/bin/ruff format --check $(PATHS)
 	@.venv/bin/mypy lib jobs
-	@.venv-airflow/bin/mypy dags
+	@MYPYPATH=dags .venv-airflow/bin/mypy dags
 
 format: setup ## format the code
 	@.venv/bin/ruff check --fix $(PATHS)

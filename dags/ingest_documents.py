@@ -1,57 +1,49 @@
 """Bring the documents of one day into the lake.
 
-**Purpose.** Every day, read `<landing>/<date>/`; add what is new to `documents`, `document_sources` and `quarantine`.
+**Purpose.** Every day after midnight (UTC), read `<landing>/<date>/` of the day that ended; add what is new to
+`documents`, `document_sources` and `quarantine`. The event on `winnow_documents` carries the date and wakes
+`match_documents`.
 
-**Params.** `landing`: the folder with one sub-folder per date. `record_tag`: split container files at this element.
+**Params.** `date`: for manual runs, the date to ingest. `record_tag`: split container files at this element.
 
-**Example conf.** `{"landing": "/data/landing", "record_tag": "PubmedArticle"}`
+**Example conf.** `{"date": "2026-11-16", "record_tag": "PubmedArticle"}`. A range of past dates:
+`airflow backfill create --dag-id ingest_documents --from-date 2026-11-02 --to-date 2026-11-04`.
 
 **Recovery.** Running it again for a date is safe: the same bytes are one document. A failed run names its reason in the
-last lines of the task log, with a code; refused documents are rows of `quarantine`, not failures.
+last line of the task's log, with a code; refused documents are rows of `quarantine`, not failures.
 """
 
-import datetime as dt
-import os
-
-from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
-from airflow.sdk import CronPartitionTimetable, Param, dag
-
-HOME = os.environ.get("WINNOW_HOME", os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
-JOB_BIN = f"{HOME}/.venv/bin"
+from airflow.sdk import Param
+from winnow_airflow import DOCUMENTS, EACH_DAY, LANDING, WinnowJob, date_param, interval, winnow_dag
 
 
-@dag(
-    schedule=CronPartitionTimetable("0 1 * * *", timezone="UTC", run_offset=-1, key_format="%Y-%m-%d"),
-    start_date=dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
-    catchup=False,
-    max_active_runs=1,
+@winnow_dag(
+    schedule=EACH_DAY,
     doc_md=__doc__,
-    tags=["winnow", "ingest"],
-    default_args={"owner": "winnow", "retries": 2, "execution_timeout": dt.timedelta(hours=2)},
+    tags=["winnow", "documents"],
     params={
-        "landing": Param(f"{HOME}/.winnow/landing", type="string", pattern=r"^[^-\s][^\s]*$"),
-        "record_tag": Param(None, type=["null", "string"], pattern=r"^[A-Za-z_][\w.:-]*$"),
+        "date": date_param("the date to ingest; only for manual runs"),
+        "record_tag": Param(
+            None,
+            type=["null", "string"],
+            pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,99}$",
+            description="split container files: each element of this name is a document",
+        ),
     },
 )
 def ingest_documents() -> None:
-    SparkSubmitOperator(
+    date = interval()
+    job = WinnowJob(
         task_id="ingest_documents",
-        conn_id="spark_local",
-        application=f"{HOME}/jobs/ingest_documents.py",
-        name="winnow-ingest-documents",
-        application_args=[
-            "{{ params.landing }}/{{ dag_run.partition_key }}",
-            "--date={{ dag_run.partition_key }}",
-            "{% if params.record_tag %}--record-tag={{ params.record_tag }}{% else %}--record-tag={% endif %}",
+        job="ingest_documents",
+        arguments=[
+            f"{LANDING}/{date}",
+            f"--date={date}",
+            "{{ '--record-tag=' ~ params.record_tag if params.record_tag else '' }}",
         ],
-        env_vars={
-            "PATH": f"{JOB_BIN}:/usr/bin:/bin",
-            "PYSPARK_PYTHON": f"{JOB_BIN}/python",
-            "PYSPARK_DRIVER_PYTHON": f"{JOB_BIN}/python",
-            "SPARK_LOCAL_IP": "127.0.0.1",
-        },
-        pool="default_pool",
+        outlets=[DOCUMENTS],
     )
+    date >> job
 
 
 ingest_documents()

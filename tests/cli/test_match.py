@@ -65,6 +65,22 @@ def test_bad_documents_are_reported_and_skipped(folder: Path, capfd: pytest.Capt
     assert "c.xml: malformed" in err
 
 
+def test_undecided_pairs_are_told_and_change_the_status(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    slow = "count(//a[. = //b]) = 5"
+    rows = [{"profile_id": "slow", "xpath": slow}, {"profile_id": "easy", "xpath": "//a[not(b)]"}]
+    (folder / "profiles.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    document = folder / "in" / "wide.xml"
+    document.write_text(f"<r>{'<a>1</a>' * 40_000}<b/></r>")
+    words = [str(document), "--profiles", str(folder / "profiles.jsonl"), "--pair-seconds", "1"]
+    assert main(["match", *words]) == 3
+    out, err = capfd.readouterr()
+    assert [line.split(",")[1] for line in out.splitlines()] == ["profile_id", "easy"]
+    assert "wide.xml: slow: pair_deadline: libxml2 needs more than 1 s for this pair" in err
+    assert "pairs undecided" in err
+    assert main(["explain", str(document), "--profile", slow, "--pair-seconds", "1"]) == 3
+    assert "undecided  (hybrid): pair_deadline: libxml2 needs more than 1 s" in capfd.readouterr().out
+
+
 def test_records_are_documents(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "in" / "a.xml").write_text("<s><order><note/></order><order/><order><note/></order></s>")
     words = ["match", str(folder / "in" / "a.xml"), "--profiles", str(folder / "profiles.jsonl")]

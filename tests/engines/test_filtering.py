@@ -161,6 +161,11 @@ def test_values_prune_before_verification(name: str) -> None:
     assert counts["candidates"] == 1 + 10
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_test_above_a_leaf_does_not_stand_for_the_leaf(name: str) -> None:
+    assert stats(name, ["//a[. = 'x']/b", "//a[. = 'x']/@k"], b"<a>x</a>")["candidates"] == 0
+
+
 def test_values_stop_the_bottom_up_automaton_at_the_leaf() -> None:
     xpaths = [f"/a/b/c[@k = 'v{n}']" for n in range(100)]
     assert stats("buff", xpaths, b"<a><b><c k='v7'/><c k='w'/></b></a>")["moves"] == 2 + 4
@@ -267,6 +272,11 @@ def test_many_tests_of_every_kind_on_one_line() -> None:
 
     paragraphs = [paragraph() for _ in range(60)]
     check([f"<r>{''.join(paragraphs[k : k + 3])}</r>".encode() for k in range(0, 60, 3)], sorted(set(xpaths)))
+
+
+def test_a_needle_is_found_again_in_the_next_batch() -> None:
+    """Values are numbered in each batch anew, and each needle here is in one value."""
+    check([f"<p>x{n}.</p>".encode() for n in range(20)], [f"//p[contains(., 'x{n}.')]" for n in range(20)])
 
 
 def test_labels_that_no_pattern_has() -> None:

@@ -3,11 +3,13 @@
 import doctest
 import importlib
 import pkgutil
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 import winnow.xpath
+from winnow.deciding import DEFAULT_EVALUATION, Why
 from winnow.xpath import DEFAULT_LIMITS, Rejected, compile_profile
 from winnow.xpath.fragment import FRAGMENT, Row, table
 
@@ -30,6 +32,16 @@ def test_the_guide_holds_the_table() -> None:
 @pytest.mark.parametrize("name", DEFAULT_LIMITS._fields)
 def test_the_guide_holds_the_limits(name: str) -> None:
     assert f"| {name} | {getattr(DEFAULT_LIMITS, name):,} |" in GUIDE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("name", "value"), asdict(DEFAULT_EVALUATION).items())
+def test_the_guide_holds_the_limits_of_time(name: str, value: float) -> None:
+    assert f"| {name} | {value:,.0f} |" in GUIDE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("reason", Why)
+def test_the_guide_holds_the_reasons(reason: str) -> None:
+    assert f"`{reason}`" in GUIDE.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", [module.name for module in pkgutil.iter_modules(winnow.xpath.__path__)])

@@ -1,0 +1,32 @@
+"""Keep the tables fit.
+
+**Purpose.** Every Sunday: merge small files, remove files that no version within the retention names (among them those
+of killed runs), and say how many files each table has. Rows never change.
+
+**Params.** `retention_hours`: how far time travel reaches back; not below a week.
+
+**Example conf.** `{"retention_hours": 720}`
+
+**Recovery.** Running it again is safe.
+"""
+
+from airflow.sdk import Param
+from winnow_airflow import RUN_ID, WinnowJob, winnow_dag
+
+
+@winnow_dag(
+    schedule="0 6 * * 0",
+    doc_md=__doc__,
+    tags=["winnow", "maintenance"],
+    params={"retention_hours": Param(720, type="integer", minimum=168, maximum=87600)},
+)
+def maintain_tables() -> None:
+    WinnowJob(
+        task_id="maintain_tables",
+        job="maintain",
+        arguments=["--retention-hours={{ params.retention_hours }}", RUN_ID],
+        priority_weight=1,
+    )
+
+
+maintain_tables()

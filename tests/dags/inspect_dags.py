@@ -1,0 +1,100 @@
+"""What the policy tests look at, as one line of JSON. Argument: the DAGs' folder.
+
+Runs in the Airflow environment, but is found by the tests of the other one: so it imports Airflow only when it runs.
+"""
+
+import json
+import sys
+import time
+from typing import Any
+
+HEAVY = {"pyspark.sql.session", "pandas", "numpy", "great_expectations", "numba", "lxml", "winnow"}
+EVIL = ("--evil $(id)", "a; id", "2026-11-16 --lake=/x", "../../etc/passwd", "-rf", "$(id)", "x\ny")
+
+
+def seconds(value: Any) -> float | None:
+    return value.total_seconds() if value else None
+
+
+def describe(dag: Any) -> dict[str, Any]:
+    from airflow.serialization.serialized_objects import DagSerialization
+
+    return {
+        "tags": sorted(dag.tags),
+        "doc": dag.doc_md or "",
+        "schedule": type(dag.timetable).__name__,
+        "catchup": dag.catchup,
+        "max_active_runs": dag.max_active_runs,
+        "dagrun_timeout": seconds(dag.dagrun_timeout),
+        "max_consecutive_failed_dag_runs": dag.max_consecutive_failed_dag_runs,
+        "params": {name: dag.params.get_param(name).serialize() for name in dag.params},
+        "accepted": accepted(dag),
+        "tasks": {task.task_id: describe_task(task) for task in dag.tasks},
+        "serialized": len(json.dumps(DagSerialization.to_dict(dag))),
+    }
+
+
+def describe_task(task: Any) -> dict[str, Any]:
+    return {
+        "owner": task.owner,
+        "retries": task.retries,
+        "timeout": seconds(task.execution_timeout),
+        "pool": task.pool,
+        "trigger_rule": task.trigger_rule.value,
+        "upstream": sorted(task.upstream_task_ids),
+        "outlets": sorted(asset.name for asset in task.outlets),
+        "arguments": getattr(task, "application_args", None),
+        "application": getattr(task, "application", None),
+        "links": sorted(link.name for link in task.operator_extra_links),
+    }
+
+
+def accepted(dag: Any) -> list[str]:
+    """Which of the evil values a param would let through."""
+    from airflow.sdk.exceptions import ParamValidationError
+
+    found = []
+    for name in dag.params:
+        for value in EVIL:
+            try:
+                dag.params.get_param(name).resolve(value)
+            except ParamValidationError:
+                continue
+            found.append(f"{name}={value!r}")
+    return found
+
+
+def causes() -> dict[str, list[Any]]:
+    from airflow.sdk.exceptions import AirflowException, AirflowFailException
+    from winnow_airflow import by_cause
+
+    record = json.dumps({"winnow_error": {"code": "gate_failed", "message": "so", "hint": "then", "exit": 65}})
+    found = {}
+    for code, lines in ((65, ["noise", record]), (2, []), (75, [record]), (1, []), (137, []), (None, [])):
+        error = by_cause(code, lines, AirflowException("spark-submit failed"))
+        found[str(code)] = [isinstance(error, AirflowFailException), str(error)]
+    return found
+
+
+def numbers() -> dict[str, int]:
+    from winnow_airflow import counts
+
+    return counts(["ingest_documents", "read      3", "stored  1,002", "seconds: commit  0.1"])
+
+
+if __name__ == "__main__":
+    from airflow.dag_processing.dagbag import DagBag
+
+    start = time.perf_counter()
+    bag = DagBag(dag_folder=sys.argv[1])
+    took = time.perf_counter() - start
+    heavy = sorted(HEAVY & set(sys.modules))
+    result = {
+        "errors": bag.import_errors,
+        "heavy": heavy,
+        "seconds": took,
+        "dags": {name: describe(dag) for name, dag in bag.dags.items()},
+        "causes": causes(),
+        "counts": numbers(),
+    }
+    print("RESULT" + json.dumps(result, default=str))
