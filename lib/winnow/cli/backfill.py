@@ -11,6 +11,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_interval_arguments(parser)
     parser.add_argument("--profiles", default="*", metavar="GLOB", help="only profiles whose id is like this")
     parser.add_argument("--dry-run", action="store_true", help="say how many documents and pairs; publish nothing")
+    parser.add_argument("--no-audit", action="store_true", help="publish without asking the quality gate")
     parser.add_argument("--json", action="store_true", help="the dry run for machines")
     add_lake_arguments(parser)
 
@@ -20,6 +21,7 @@ def run(args: argparse.Namespace) -> int:
     from winnow.lake.session import open_session
     from winnow.pipeline import backfill, match_documents
     from winnow.pipeline import run as pipeline
+    from winnow.quality.gate import gate
 
     lake = lake_path(args.lake)
     every = not (args.date or args.first or args.last)
@@ -35,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps([row._asdict() for row in rows], default=str) if args.json else _table(rows))
         return 0
     config_of_run = pipeline.Config(lake=lake, dates=dates, run_id=args.run_id, only=args.profiles)
-    for report in pipeline.run(session, config_of_run):
+    for report in pipeline.run(session, config_of_run, None if args.no_audit else gate(session, lake, args.run_id)):
         print(report.render(), flush=True)
     return 0
 

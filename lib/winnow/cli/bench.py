@@ -7,7 +7,7 @@ from typing import Any
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    kinds = parser.add_subparsers(dest="kind", required=True, metavar="match|profiles|ingest")
+    kinds = parser.add_subparsers(dest="kind", required=True, metavar="match|profiles|ingest|pipeline")
     match = kinds.add_parser("match", help="the matching core: workloads and engines beside lxml, on one thread")
     match.add_argument("--quick", action="store_true", help="a tenth of the profiles: minutes become seconds")
     match.add_argument("--corpora", type=Path, default=Path("../shared/corpora"), help="real documents, where present")
@@ -19,7 +19,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ingest.add_argument("--singles", type=int, default=20_000, help="single files")
     ingest.add_argument("--folder", type=Path, default=Path(".winnow/bench"), help="where inputs and lakes go")
     ingest.add_argument("--master", default="local[2]")
-    for kind in (match, profiles, ingest):
+    pipeline = kinds.add_parser("pipeline", help="all jobs of a date, and a backfill, beside one-thread lxml parsing")
+    pipeline.add_argument("--documents", type=int, default=200_000)
+    pipeline.add_argument("--profiles", type=int, default=100_000)
+    pipeline.add_argument("--added", type=int, default=1000, help="profiles of the backfill")
+    pipeline.add_argument("--folder", type=Path, default=Path(".winnow/bench"), help="where inputs and the lake go")
+    pipeline.add_argument("--master", default="local[2]")
+    for kind in (match, profiles, ingest, pipeline):
         kind.add_argument("--json", action="store_true", help="for machines")
 
 
@@ -34,6 +40,11 @@ def _measure(args: argparse.Namespace) -> dict[str, Any]:
         from winnow.bench import ingest
 
         return ingest.run(args.folder, documents=args.documents, singles=args.singles, master=args.master)
+    if args.kind == "pipeline":
+        from winnow.bench import pipeline
+
+        sizes = {"documents": args.documents, "profiles": args.profiles, "added": args.added}
+        return pipeline.run(args.folder, master=args.master, **sizes)
     if args.kind == "profiles":
         from winnow.bench import profiles
 

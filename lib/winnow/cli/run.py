@@ -9,6 +9,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_interval_arguments(parser)
     parser.add_argument("--engine", default="boxpath", metavar="NAME", help="see `winnow match --help`")
     parser.add_argument("--full", action="store_true", help="ask everything again, also what the ledger has answered")
+    parser.add_argument("--no-audit", action="store_true", help="publish without asking the quality gate")
     parser.add_argument("--no-index", action="store_true", help="let every worker join by itself (for comparison)")
     parser.add_argument("--shard", type=positive, help="profiles of one matcher; more are asked shard by shard")
     add_lake_arguments(parser)
@@ -18,6 +19,7 @@ def run(args: argparse.Namespace) -> int:
     from winnow.lake.contracts import lake_path
     from winnow.lake.session import open_session
     from winnow.pipeline import run as pipeline
+    from winnow.quality.gate import gate
     from winnow.report.write import write
 
     lake = lake_path(args.lake)
@@ -34,7 +36,8 @@ def run(args: argparse.Namespace) -> int:
         index=not args.no_index,
         **({"shard": args.shard} if args.shard else {}),
     )
-    for report in pipeline.run(open_session(master=args.master), config):
+    session = open_session(master=args.master)
+    for report in pipeline.run(session, config, None if args.no_audit else gate(session, lake, args.run_id)):
         print(report.render(), flush=True)
     print(f"report: {write(lake, dates[-1], args.run_id)}")
     return 0

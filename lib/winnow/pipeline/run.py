@@ -44,10 +44,12 @@ class Gate(NamedTuple):
 def run(spark: SparkSession, config: Config, gate: Gate | None = None) -> Iterator[RunReport]:
     """The report of each job as soon as it is done."""
     reports: list[RunReport] = []
-    for report in _jobs(spark, config, gate):
-        reports.append(report)
-        yield report
-    keep_metrics(config.lake, config.run_id, config.dates[-1], reports)
+    try:
+        for report in _jobs(spark, config, gate):
+            reports.append(report)
+            yield report
+    finally:  # also what a failed run has done
+        keep_metrics(config.lake, config.run_id, config.dates[-1], reports)
 
 
 def prepare(spark: SparkSession, config: Config) -> Iterator[RunReport]:
