@@ -131,3 +131,44 @@ def test_what_python_or_a_table_cannot_hold_rejects_only_its_row(tmp_path: Path)
 def test_the_real_profiles_are_all_read(corpora: Path) -> None:
     file = read_profiles(str(corpora / "invoice-profiles.jsonl.gz"))
     assert (file.profiles.num_rows, file.rejected.num_rows) == (6457, 0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ('"xpath": "//b"', "'xpath' is there twice"),
+        ('"namespaces": {"p": "u", "p": "v"}', "prefix 'p' is there twice in namespaces"),
+        *((f'"namespaces": {value}', "namespaces is not an object") for value in ("[]", '""', "0", "false", "[1]")),
+        *((f'"ordered": {value}', "not true or false") for value in ("null", "0", "1", '""', '"true"', "[]")),
+    ],
+)
+def test_json_is_taken_at_its_word(tmp_path: Path, fields: str, words: str) -> None:
+    rows = ['{"profile_id": "a", "xpath": "//a", ' + fields + "}", '{"profile_id": "b", "xpath": "//b"}']
+    file = read(tmp_path / "p.jsonl", "\n".join(rows))
+    assert rejections(file) == [(1, "a", "bad_field")]
+    assert words in file.rejected.to_pylist()[0]["message"]
+    assert file.profiles.column("profile_id").to_pylist() == ["b"]
+
+
+def test_json_that_says_nothing_is_taken(tmp_path: Path) -> None:
+    rows = [
+        '{"profile_id": "a", "xpath": "//a", "namespaces": null}',
+        '{"profile_id": "b", "xpath": "//b", "namespaces": {}, "ordered": false}',
+        '{"profile_id": "c", "xpath": "//c", "notes": {"x": 1, "x": 2}}',
+    ]
+    file = read(tmp_path / "p.jsonl", "\n".join(rows))
+    assert file.profiles.column("ordered").to_pylist() == [False] * 3
+    assert not file.rejected.num_rows
+
+
+def test_an_id_that_is_there_twice_is_no_id(tmp_path: Path) -> None:
+    file = read(tmp_path / "p.jsonl", '{"profile_id": "a", "xpath": "//a", "profile_id": "b"}')
+    assert rejections(file) == [(1, None, "bad_field")]
+
+
+def test_csv_keeps_its_words_for_true_and_false(tmp_path: Path) -> None:
+    rows = [f"p{number},//a,,{word}" for number, word in enumerate(("true", "1", "Yes", "false", "0", "NO", ""))]
+    rows += ["n,//a,[],", 'm,//a,"{""p"": ""u"", ""p"": ""v""}",']
+    file = read(tmp_path / "p.csv", "\n".join(["profile_id,xpath,namespaces,ordered", *rows]))
+    assert file.profiles.column("ordered").to_pylist() == [True] * 3 + [False] * 4
+    assert rejections(file) == [(9, "n", "bad_field"), (10, "m", "bad_field")]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from winnow.errors import UsageError
+from winnow.ingest.accept import DEFAULT_LIMITS, Accepted, accept
 from winnow.ingest.read import Item, read_file
 from winnow.ingest.sources import list_files, plan
 
@@ -199,3 +200,27 @@ def test_names_that_are_not_text_become_text(tmp_path: Path) -> None:
     members = [_member(name, b"00000000004\0", b"0", b"<a/>") for name in (b"\xfe.xml", b"\xfd.xml")]
     (tmp_path / os.fsdecode(b"\xfe.tar")).write_bytes(b"".join([*members, bytes(1024)]))
     assert sorted(outcome(i)[0] for i in items(tmp_path)) == [r"\xfd.xml", r"\xfe.xml", r"\xff.xml"]
+
+
+@pytest.mark.parametrize(
+    "bad", ['<r a="x<y">1</r>', '<r a="<x>1</x>"/>', "<r a=x<y>1</r>", '<r a="1>2</r>', "<r>1&2</r>", "<r><x>1</r>"]
+)
+def test_a_malformed_record_is_one_item_wherever_the_chunks_end(tmp_path: Path, bad: str) -> None:
+    chunk = 64
+    for offset in range(2 * chunk):
+        before = f"<s>\n{' ' * offset}<r>1</r>"
+        (tmp_path / "a.xml").write_text(f"{before}{bad}<r b='2'>3</r></s>")
+        (file,) = list_files([str(tmp_path / "a.xml")])
+        found = list(read_file(file, record_tag="r", max_bytes=10_000, chunk=chunk))
+        assert [item.content for item in found] == [b"<r>1</r>", bad.encode(), b"<r b='2'>3</r>"]
+        assert [isinstance(accept(item.content, DEFAULT_LIMITS), Accepted) for item in found] == [True, False, True]
+        assert [item.place.record for item in found] == [1, 2, 3]
+
+
+def test_a_record_without_an_end_is_refused_and_those_behind_it_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_bytes(b"<s>\n<r>1</r>\n<r>2\n<r>3</r>\n</s>")
+    found = items(tmp_path, record_tag="r")
+    assert [outcome(i)[1] for i in found] == [b"<r>1</r>", "truncated_record", b"<r>3</r>"]
+    assert (found[1].content, found[1].place.line, found[2].place.line) == (b"<r>2\n", 3, 4)
+    assert found[1].refused is not None
+    assert "no end tag for this <r>" in found[1].refused.message

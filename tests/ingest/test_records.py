@@ -1,7 +1,9 @@
 """Records come out the same however the stream is cut, and as lxml sees them."""
 
 import itertools
+import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
@@ -68,3 +70,102 @@ def test_names_that_only_begin_alike_are_not_records() -> None:
 def test_tags_quoted_in_an_internal_subset_are_not_records() -> None:
     data = b"""<!DOCTYPE s [<!ENTITY e "<r>no"><!ENTITY f '</r>'><!ATTLIST r a CDATA "it's">]><s><r>1</r><r/></s>"""
     assert [content for _, content, _, _ in contents([data])] == [b"<r>1</r>", b"<r/>"]
+
+
+def faults(data: bytes, max_bytes: int = 10_000, size: int = 10_000) -> list[tuple[bytes, str]]:
+    chunks = [data[k : k + size] for k in range(0, len(data), size)]
+    return [(content, fault) for _, content, _, fault in contents(chunks, max_bytes=max_bytes)]
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"<s><r>1</r><r>2<r>3</r><r>4</r></s>", ["<r>1</r>", "-<r>2", "<r>3</r>", "<r>4</r>"]),
+        (b"<s><r>1<r>2</r><r>3</r></s>\n", ["-<r>1", "<r>2</r>", "<r>3</r>"]),
+        (b"<s><r>1</r><r><x>2<r>3</r><r/></s>", ["<r>1</r>", "-<r><x>2", "<r>3</r>", "<r/>"]),
+        (b"<s><r>1</r><r>2<r>3<r>4</r><r>5</s>", ["<r>1</r>", "-<r>2", "-<r>3", "<r>4</r>", "-<r>5"]),
+        (b"<s><r>1</r><r a<r>2</r></s>", ["<r>1</r>", "-<r a", "<r>2</r>"]),
+        (b"<s><r>1</r><r>2<!-- <r> --><r>3</r></s>", ["<r>1</r>", "-<r>2<!-- <r> -->", "<r>3</r>"]),
+        (b"<s><r><r>in</r></r><r>2<r>3</r></s>", ["<r><r>in</r></r>", "?<r>2<r>3</r></s>"]),  # here records nest
+        (b"<s><r>1<r>2</r>", ["?<r>1<r>2</r>"]),  # who knows, when the container breaks off?
+        (b"<s><r>1</r><r>2<r>3</r>", ["<r>1</r>", "-<r>2", "<r>3</r>", "!"]),
+    ],
+)
+def test_the_records_behind_one_without_an_end_are_found(data: bytes, expected: list[str]) -> None:
+    signs = {"": "", "endless": "-", "truncated": "?", "unclosed": "!"}
+    for size in range(1, len(data) + 1):
+        assert [signs[fault] + content.decode() for content, fault in faults(data, size=size)] == expected
+
+
+def test_the_declarations_in_scope_are_right_behind_a_record_without_an_end() -> None:
+    data = b"<t><s xmlns='a'><r>1</r><r>2</s><s xmlns='b'><s/><r>3<s></s><r>4</r></s><s xmlns='c'><r>5</r></s></t>"
+    assert faults(data) == [
+        (b"<r xmlns='a'>1</r>", ""),
+        (b"<r xmlns='a'>2", "endless"),
+        (b"<r xmlns='b'>3<s></s>", "endless"),
+        (b"<r xmlns='b'>4</r>", ""),
+        (b"<r xmlns='c'>5</r>", ""),
+    ]
+
+
+def test_a_record_without_an_end_in_a_container_of_any_size_hides_nothing() -> None:
+    good = [b"<r>%d</r>" % n for n in range(2000)]
+    data = b"<s>" + b"".join([*good[:1000], b"<r>broken", *good[1000:], b"<r>again" * 50, *good]) + b"</s>"
+    for size in (64, 1000, 5000):
+        found = faults(data, max_bytes=500, size=size)
+        assert [content for content, fault in found if not fault] == good + good
+        assert [content for content, fault in found if fault] == [b"<r>broken", *[b"<r>again"] * 50]
+
+
+def test_many_records_without_ends_take_linear_time() -> None:
+    data = b"<s><r>1</r>" + b"<r>x" * 200_000 + b"</s>"
+    began = time.process_time()
+    assert len(faults(data, max_bytes=1 << 24, size=1 << 20)) == 200_001
+    assert len(faults(data, max_bytes=1 << 16, size=1 << 14)) == 200_001
+    assert time.process_time() - began < 30
+
+
+def test_an_oversized_record_without_an_end_is_given_up_at_the_next() -> None:
+    data = b"<s><r>1</r><r>" + b"x" * 5000 + b"<r>2</r><r>3</r></s>"
+    for size in (100, 700, 10_000):
+        found = faults(data, max_bytes=1000, size=size)
+        assert found[0] == (b"<r>1</r>", "")
+        assert found[1][1] in {"oversized", "endless"}  # whichever is known first
+        assert found[2:] == [(b"<r>2</r>", ""), (b"<r>3</r>", "")]
+
+
+@st.composite
+def nested_records(draw: st.DrawFn, depth: int = 3) -> bytes:
+    name = draw(st.sampled_from([b"r", b"r", b"x", b"s"]))
+    content = b"".join(draw(st.lists(nested_records(depth - 1), max_size=3))) if depth else b"t"
+    return draw(
+        st.sampled_from([b"<%s>%s</%s>" % (name, content, name), b"<%s a='>'/>" % name, b"<!--<r>-->" + content])
+    )
+
+
+@given(st.lists(nested_records(), max_size=6), st.integers(1, 50))
+def test_in_well_formed_containers_records_may_nest(parts: list[bytes], size: int) -> None:
+    data = b"<s>" + b"".join(parts) + b"</s>"
+    outermost = [e for e in etree.fromstring(data).iter("r") if next(e.iterancestors("r"), None) is None]
+    found = faults(data, size=size)
+    assert not [fault for _, fault in found if fault]
+    assert [etree.tostring(etree.fromstring(content), method="c14n") for content, _ in found] == [
+        etree.tostring(element, method="c14n", with_tail=False) for element in outermost
+    ]
+
+
+def test_unclosed_quotes_and_endless_declarations_swallow_no_record() -> None:
+    good = b"<r a='1'>2</r>"
+    cases = [b'<r a="1>1</r>', b"<r a=x<y>1</r>", b'<r a="<b>1</b>"/>', b'<x a="1>', b"<x a='1'", b"1 < 2 <3 ", b"</x>"]
+    for case in cases:
+        found = [content for content, _ in faults(b"<s xmlns='u'>" + case + good * 3 + b"</s>")]
+        assert found[-3:] == [b"<r xmlns='u' a='1'>2</r>"] * 3, case
+        assert len(found) == 3 + case.startswith(b"<r"), case
+    found = faults(b'<!DOCTYPE s SYSTEM "' + b"x" * 500 + b"<s>" + good + b"</s>" + b" " * 500, max_bytes=300, size=100)
+    assert "unreadable" in [fault for _, fault in found]
+
+
+def test_tags_quoted_in_an_internal_subset_are_no_records_wherever_it_is_cut() -> None:
+    data = b"""<!DOCTYPE s [<!ENTITY e "<r>no"><!ATTLIST r a CDATA "<r>">]><s><r>1</r></s>"""
+    for size in range(1, len(data)):
+        assert faults(data, size=size) == [(b"<r>1</r>", "")]

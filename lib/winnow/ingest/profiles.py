@@ -112,15 +112,43 @@ def _json_rows(stream: IO[bytes]) -> Iterator[tuple[int, str, dict[str, Any] | _
             continue
         raw = line.decode("utf-8", "replace").rstrip("\r\n")
         try:
-            row = json.loads(line)
+            row = _JSON.decode(line.decode(json.detect_encoding(line), "surrogatepass"))
         except UnicodeDecodeError as error:
             yield number, raw, _FaultError(ProfileReason.NOT_UTF8, "the row is not UTF-8", error.start + 1)
         except (ValueError, RecursionError) as error:
             words = "nested too deeply" if isinstance(error, RecursionError) else getattr(error, "msg", str(error))
             yield number, raw, _FaultError(ProfileReason.NOT_JSON, words, getattr(error, "colno", 0))
         else:
-            known = isinstance(row, dict)
-            yield number, raw, row if known else _FaultError(ProfileReason.NOT_JSON, "the row is not a JSON object")
+            if not isinstance(row, dict):
+                row = _FaultError(ProfileReason.NOT_JSON, "the row is not a JSON object")
+            elif isinstance(row, _Ambiguous):
+                row = _FaultError(ProfileReason.BAD_FIELD, row.words, profile_id=row.profile_id)
+            yield number, raw, row
+
+
+class _Ambiguous(dict[str, Any]):
+    """An object with a key twice: JSON lets the last one count, but which one was meant nobody knows."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self._twice = sorted(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+
+    @property
+    def words(self) -> str:
+        return f"{', '.join(repr(_printable(key)) for key in self._twice)} is there twice"
+
+    @property
+    def profile_id(self) -> str | None:
+        found = None if "profile_id" in self._twice else self.get("profile_id")
+        return found if isinstance(found, str) else None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    return row if len(row) == len(pairs) else _Ambiguous(pairs)
+
+
+_JSON = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def _csv_rows(stream: IO[bytes]) -> Iterator[tuple[int, str, dict[str, Any] | _FaultError]]:
@@ -166,7 +194,7 @@ def _from_csv(cells: dict[str, str]) -> dict[str, Any] | _FaultError:
     profile_id = row.get("profile_id")
     try:
         if "namespaces" in row:
-            row["namespaces"] = json.loads(row["namespaces"])
+            row["namespaces"] = _JSON.decode(row["namespaces"])
     except (ValueError, RecursionError) as error:
         words = f"namespaces is not a JSON object: {error}"
         return _FaultError(ProfileReason.BAD_FIELD, words, profile_id=profile_id)
@@ -188,12 +216,14 @@ def _profile(row: dict[str, Any], ignored: Counter[str]) -> tuple[Any, ...]:
     profile_id, xpath = _text(row, "profile_id", MAX_ID), _text(row, "xpath", MAX_XPATH)
     if profile_id is None or xpath is None:
         raise _FaultError(ProfileReason.MISSING_FIELD, f"{'profile_id' if profile_id is None else 'xpath'} is missing")
-    namespaces = row.get("namespaces") or {}
+    namespaces = {} if row.get("namespaces") is None else row["namespaces"]
     if not isinstance(namespaces, dict) or not all(isinstance(uri, str) for uri in namespaces.values()):
         raise _FaultError(ProfileReason.BAD_FIELD, "namespaces is not an object of prefix: URI")
+    if isinstance(namespaces, _Ambiguous):
+        raise _FaultError(ProfileReason.BAD_FIELD, f"prefix {namespaces.words} in namespaces")
     for text in (*namespaces, *namespaces.values()):
         _check_unicode("namespaces", text)
-    ordered = row.get("ordered") or False
+    ordered = row.get("ordered", False)
     if not isinstance(ordered, bool):
         raise _FaultError(ProfileReason.BAD_FIELD, f"ordered is {ordered!r}, not true or false")
     valid_from, valid_to = _date(row, "valid_from"), _date(row, "valid_to")

@@ -40,9 +40,15 @@ class Item(NamedTuple):
     refused: Refused | None = None
 
 
-def read_file(file: File, *, record_tag: str | None, max_bytes: int) -> Iterator[Item]:
-    """All items of one file, archive or container."""
-    place = Place(_printable(file.path))
+class _How(NamedTuple):
+    record_tag: str | None
+    max_bytes: int
+    chunk: int
+
+
+def read_file(file: File, *, record_tag: str | None, max_bytes: int, chunk: int = CHUNK) -> Iterator[Item]:
+    """All items of one file, archive or container; the latter is read in chunks."""
+    place, how = Place(_printable(file.path)), _How(record_tag, max_bytes, chunk)
     if file.problem:
         reason = Reason.OUTSIDE_ROOT if file.problem == Reason.OUTSIDE_ROOT else Reason.UNREADABLE
         words = "a link that leads out of the given directory" if reason == Reason.OUTSIDE_ROOT else file.problem
@@ -51,11 +57,11 @@ def read_file(file: File, *, record_tag: str | None, max_bytes: int) -> Iterator
     try:
         with _open(file.path) as stream:
             if file.path.lower().endswith(".zip"):
-                yield from _zip(stream, place, record_tag, max_bytes)
+                yield from _zip(stream, place, how)
             elif is_archive(file.path):
-                yield from _tar(stream, file, record_tag, max_bytes)
+                yield from _tar(stream, file, how)
             else:
-                yield from _entry(stream, place, record_tag, max_bytes)
+                yield from _entry(stream, place, how)
     except (*_BROKEN, UnicodeError) as error:
         broken = is_archive(file.path) or file.path.lower().endswith(".gz")
         yield Item(place, b"", _broken(error, Reason.CORRUPT_ARCHIVE if broken else Reason.UNREADABLE))
@@ -115,11 +121,11 @@ def _broken(error: BaseException, reason: Reason) -> Refused:
     return Refused(reason, getattr(error, "strerror", None) or str(error) or type(error).__name__)
 
 
-def _tar(stream: IO[bytes], file: File, record_tag: str | None, max_bytes: int) -> Iterator[Item]:
+def _tar(stream: IO[bytes], file: File, how: _How) -> Iterator[Item]:
     source = _gunzip(stream) if file.path.lower().endswith("gz") else stream
     budget = max(file.size * MAX_EXPANSION, 64 * CHUNK)
     # A container inside an archive is held whole, up to the size of what one task may hold.
-    keep = MAX_CONTAINER if record_tag else max_bytes + 1
+    keep = MAX_CONTAINER if how.record_tag else how.max_bytes + 1
     for member in read_members(source.read, keep=keep):
         place = Place(_printable(file.path), member.name)
         budget -= member.size
@@ -129,13 +135,13 @@ def _tar(stream: IO[bytes], file: File, record_tag: str | None, max_bytes: int) 
             return
         if member.problem:
             yield Item(place, b"", Refused(Reason.UNREADABLE, member.problem))
-        elif len(member.content) < member.size and record_tag:
+        elif len(member.content) < member.size and how.record_tag:
             yield Item(place, b"", Refused(Reason.OVERSIZED, f"a container of more than {keep} bytes in an archive"))
         else:
-            yield from _entry(member.content, place, record_tag, max_bytes)
+            yield from _entry(member.content, place, how)
 
 
-def _zip(stream: IO[bytes], place: Place, record_tag: str | None, max_bytes: int) -> Iterator[Item]:
+def _zip(stream: IO[bytes], place: Place, how: _How) -> Iterator[Item]:
     with zipfile.ZipFile(stream) as archive:
         for info in archive.infolist():
             if info.is_dir():
@@ -146,16 +152,16 @@ def _zip(stream: IO[bytes], place: Place, record_tag: str | None, max_bytes: int
                 continue
             try:
                 with archive.open(info) as content:
-                    yield from _entry(content, member, record_tag, max_bytes)
+                    yield from _entry(content, member, how)
             except (*_BROKEN, UnicodeError) as error:  # names, too, may be damaged
                 yield Item(member, b"", _broken(error, Reason.CORRUPT_ARCHIVE))
 
 
-def _entry(stream: IO[bytes] | bytes, place: Place, record_tag: str | None, max_bytes: int) -> Iterator[Item]:
+def _entry(stream: IO[bytes] | bytes, place: Place, how: _How) -> Iterator[Item]:
     """One file or archive member: a document, a container of records, or a refused archive in an archive."""
     name = (place.member or place.source).lower()
     zipped = name.endswith(".gz")
-    if isinstance(stream, bytes) and not zipped and not record_tag and not is_archive(name):  # the common case, quickly
+    if isinstance(stream, bytes) and not zipped and not how.record_tag and not is_archive(name):  # mostly
         content = stream
     elif place.member and is_archive(name):
         yield Item(place, b"", Refused(Reason.NESTED_ARCHIVE, "an archive in an archive; unpack the outer one first"))
@@ -164,10 +170,10 @@ def _entry(stream: IO[bytes] | bytes, place: Place, record_tag: str | None, max_
         opened = io.BytesIO(stream) if isinstance(stream, bytes) else stream
         opened = _gunzip(opened) if zipped else opened
         try:
-            if record_tag:
-                yield from _container(opened, place, record_tag, max_bytes)
+            if how.record_tag:
+                yield from _container(opened, place, how, how.record_tag)
                 return
-            content = opened.read(max_bytes + 1)
+            content = opened.read(how.max_bytes + 1)
         except UnicodeError as error:
             yield Item(place, b"", Refused(Reason.INVALID_ENCODING, str(error)))
             return
@@ -175,25 +181,29 @@ def _entry(stream: IO[bytes] | bytes, place: Place, record_tag: str | None, max_
             packed = zipped or place.member
             yield Item(place, b"", _broken(error, Reason.CORRUPT_ARCHIVE if packed else Reason.UNREADABLE))
             return
-    if len(content) > max_bytes:
-        yield Item(place, b"", Refused(Reason.OVERSIZED, f"more than {max_bytes} bytes"))
+    if len(content) > how.max_bytes:
+        yield Item(place, b"", Refused(Reason.OVERSIZED, f"more than {how.max_bytes} bytes"))
     else:
         yield Item(place, content)
 
 
-def _container(stream: IO[bytes], place: Place, record_tag: str, max_bytes: int) -> Iterator[Item]:
+def _container(stream: IO[bytes], place: Place, how: _How, record_tag: str) -> Iterator[Item]:
     found = False
-    chunks = _utf8(iter(lambda: stream.read(CHUNK), b""))
-    for record in split_records(chunks, record_tag, max_bytes=max_bytes):
+    chunks = _utf8(iter(lambda: stream.read(how.chunk), b""))
+    for record in split_records(chunks, record_tag, max_bytes=how.max_bytes):
         found = True
         where = place._replace(record=record.ordinal, line=record.line)
         if record.fault == "oversized":
-            yield Item(where, b"", Refused(Reason.OVERSIZED, f"a record of more than {max_bytes} bytes"))
+            yield Item(where, b"", Refused(Reason.OVERSIZED, f"a record of more than {how.max_bytes} bytes"))
         elif record.fault == "unclosed":
             words = "the container ends before its root element does: it is cut off, and records may be missing"
             yield Item(place._replace(line=record.line), b"", Refused(Reason.TRUNCATED_RECORD, words, 1))
+        elif record.fault == "unreadable":
+            words = f"a tag or declaration that does not end within {how.max_bytes} bytes: they were passed over"
+            yield Item(place._replace(line=record.line), b"", Refused(Reason.MALFORMED, words, 1))
         elif record.fault:
-            words = f"the container ends inside this <{record_tag}>"
+            ends = "the container ends inside this" if record.fault == "truncated" else "no end tag for this"
+            words = f"{ends} <{record_tag}>"
             yield Item(where, record.content, Refused(Reason.TRUNCATED_RECORD, words))
         else:
             yield Item(where, record.content)

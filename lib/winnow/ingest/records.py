@@ -3,27 +3,27 @@
 The split works on bytes, so that one malformed record does not hide its neighbours, and each record keeps the bytes it
 came with. Only what a record inherits is added: namespace declarations of its ancestors go into its start tag, since
 without them the record alone would mean something else.
+
+A record without an end tag would swallow those that follow, for theirs end inside it. When the container ends, or the
+record has grown too large, it is given up and the next start tag begins a record of its own; unless records of this
+container are known to hold others of their name, or nothing is known and the container itself breaks off.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from winnow.ingest.tags import END_OF, Tokens, declarations, is_cut, name_of, with_declarations
+
 
 class Record(NamedTuple):
+    """`fault` is why there is no whole record: "truncated" (the container ends in it), "endless" (its end tag is
+    missing), "oversized" (not kept); and where there is no record at all, "unclosed" (the container breaks off) and
+    "unreadable" (a tag that never ends)."""
+
     ordinal: int  # 1 is the first record of the container
     content: bytes
     line: int  # of the record's first byte in the container
-    fault: str = (
-        ""  # "truncated" or "oversized": the content is not whole. "unclosed": no record, the container breaks off
-    )
-
-
-# Every attribute is read, so that a value that quotes a declaration is not taken for one.
-_ATTRIBUTE = re.compile(rb"""([^\s=<>"'/]+)\s*=\s*("[^"]*"|'[^']*')""")
-_NAME = re.compile(rb"[^\s/>]+")
-_REST = rb"""(?:[^<>"']|"[^"]*"|'[^']*')*>"""  # of a start tag: quoted values may hold '>'
-_START_TAG = re.compile(rb"<[^!?/<>\s]" + _REST)
+    fault: str = ""
 
 
 def split_records(chunks: Iterable[bytes], tag: str, *, max_bytes: int) -> Iterator[Record]:
@@ -34,50 +34,47 @@ def split_records(chunks: Iterable[bytes], tag: str, *, max_bytes: int) -> Itera
 
     >>> [r.content for r in split_records([b"<s xmlns='u'><r>1</", b"r><r>2</r></s>"], "r", max_bytes=99)]
     [b"<r xmlns='u'>1</r>", b"<r xmlns='u'>2</r>"]
+    >>> [(r.content, r.fault) for r in split_records([b"<s><r>1<r>2</r></s>"], "r", max_bytes=99)]
+    [(b'<r>1', 'endless'), (b'<r>2</r>', '')]
     """
     return _Splitter(tag, max_bytes).run(chunks)
 
 
-# Comments, CDATA and processing instructions may quote tags: they are passed over as a whole.
-_OPAQUE = rb"(?P<opaque>!--|!\[CDATA\[|\?)"
-# In a DOCTYPE an entity's value may quote tags; the declarations of an internal subset are passed over one by one.
-_DECLARATION = rb"""(?P<declaration>!(?!--|\[)(?:[^<>"'\[]|"[^"]*"|'[^']*')*[>\[])"""
-_END_OF = {b"<!--": b"-->", b"<![CDATA[": b"]]>", b"<?": b"?>"}
+class _Scope(NamedTuple):
+    name: bytes
+    declared: dict[bytes, bytes]
 
 
 class _Splitter:
     """Invariant: bytes before `_position` are read, and those before `_begin` not needed any more."""
 
     def __init__(self, tag: str, max_bytes: int) -> None:
-        name = rb"(?:[^\s<>/!?:]++:)?" + re.escape(tag.encode()) + rb"(?=[\s/>])"
-        # Both begin with a literal '<', which the regex engine finds at memory speed.
-        self._inside = re.compile(
-            rb"<(?:" + _OPAQUE + rb"|(?P<close>/" + name + rb"\s*>)|(?P<open>" + name + _REST + rb"))"
-        )
-        self._outside = re.compile(
-            rb"<(?:" + _OPAQUE + rb"|(?P<close>/[^>]*>)|(?P<open>[^!?/<>\s]" + _REST + rb")|" + _DECLARATION + rb")"
-        )
-        self._is_record = re.compile(rb"<" + name)
+        self._tokens = Tokens(tag)
         self._max_bytes = max_bytes
         self._buffer = b""
         self._position = 0
         self._begin = 0  # of the open record, if one is open
         self._line = 1  # at `_begin`
         self._ordinal = 0
-        self._scopes: list[dict[bytes, bytes]] = [{}]  # namespace declarations in scope, one set per open ancestor
+        self._scopes = [_Scope(b"", {})]  # open ancestors, with the namespace declarations in scope
         self._until = b""  # the end of the opaque part we are in
-        self._open = False  # a record is open
-        self._depth = 0  # of nested elements of the record's own name
+        self._open: list[int] = []  # where the open record begins, and those of its name that are open in it
+        self._holds_others = False  # the open record has begun others of its name
         self._oversized = False  # the open record is over the limit: find its end, keep nothing
+        self._endless: set[int] = set()  # where records begin that are known to have no end
+        self._seen = self._nests = False  # whole records; some that hold others
 
     def run(self, chunks: Iterable[bytes]) -> Iterator[Record]:
         for chunk in chunks:
             self._buffer += chunk
             yield from self._read()
-            self._shrink()
+            yield from self._shrink()
+        if self._open and not self._oversized and self._may_be_siblings(at_end=True):
+            yield from self._give_up(self._open)
         if self._open:
             yield self._record(len(self._buffer), "oversized" if self._oversized else "truncated")
-        elif len(self._scopes) > 1:
+            return
+        if len(self._scopes) > 1:
             yield Record(self._ordinal + 1, b"", self._line, "unclosed")
 
     def _read(self) -> Iterator[Record]:
@@ -89,34 +86,97 @@ class _Splitter:
                     return
                 self._position = found + len(self._until)
                 self._until = b""
-            token = (self._inside if self._open else self._outside).search(self._buffer, self._position)
+            token = (self._tokens.inside if self._open else self._tokens.outside).search(self._buffer, self._position)
             if token is None:
                 rest = self._buffer.rfind(b"<", self._position)  # perhaps the beginning of a token
                 self._position = rest if rest >= 0 else len(self._buffer)
                 return
-            kind = token.lastgroup
+            kind, self._position = token.lastgroup, token.end()
+            if self._position == len(self._buffer) and is_cut(token):
+                self._position = token.start()
+                return
+            if kind == "opaque":
+                self._until = END_OF[token[0]]
+            elif self._open:
+                if record := self._inside(token.start(), token[0]):
+                    yield record
+            elif kind == "open" and self._tokens.is_record.match(token[0]):
+                self._advance(token.start())
+                if token.start() in self._endless:
+                    yield self._record(self._end_of_endless(), "endless")
+                else:
+                    self._holds_others = self._oversized = False
+                    if record := self._inside(token.start(), token[0]):
+                        yield record
+            elif kind != "declaration":
+                self._follow(token[0])
+
+    def _inside(self, start: int, tag: bytes) -> Record | None:
+        """A start or end tag of the record's name, of itself or in it: the record, when it ends here."""
+        if not tag.startswith(b"</"):
+            if self._open and self._oversized and self._may_be_siblings():
+                return self._record(start, "oversized")  # and this tag is read again, as that of a record
+            self._holds_others = bool(self._open)
+            self._open.append(start)
+            if not tag.endswith(b"/>"):
+                return None
+        self._open.pop()
+        if self._open:
+            return None
+        self._seen = True
+        self._nests = self._nests or self._holds_others
+        return self._record(self._position, "oversized" if self._oversized else "")
+
+    def _may_be_siblings(self, *, at_end: bool = False) -> bool:
+        """Are start tags in the open record those of its neighbours, and is its own end missing?"""
+        if self._nests or (at_end and not self._holds_others):
+            return False
+        return self._seen or (at_end and self._is_complete())
+
+    def _is_complete(self) -> bool:
+        """The container ends with the end tag of its root element."""
+        root = self._scopes[1].name if len(self._scopes) > 1 else b""
+        last = self._buffer.rstrip()
+        return bool(root) and last.endswith(b">") and last[:-1].rstrip().endswith(b"</" + root)
+
+    def _give_up(self, endless: list[int]) -> Iterator[Record]:
+        """Read the open record again, now as several."""
+        self._endless = set(endless)
+        self._open, self._until, self._position = [], b"", self._begin
+        yield from self._read()
+        self._endless = set()
+
+    def _end_of_endless(self) -> int:
+        """Where the next record begins or an ancestor ends."""
+        pattern = self._tokens.after(tuple(scope.name for scope in self._scopes[1:]) or (b"<",))
+        opened: dict[bytes, int] = {}
+        while token := pattern.search(self._buffer, self._position):
+            kind, name = token.lastgroup, name_of(token[0])
+            if kind == "record" or (kind == "close" and not opened.get(name)):
+                return token.start()
             self._position = token.end()
             if kind == "opaque":
-                self._until = _END_OF[token[0]]
-            elif self._open:
-                self._depth += -1 if kind == "close" else not token[0].endswith(b"/>")
-                if self._depth == 0:
-                    yield self._record(self._position, "oversized" if self._oversized else "")
-            elif kind == "open" and self._is_record.match(token[0]):
-                self._open, self._depth, self._oversized = True, 0, False
-                self._advance(token.start())
-                self._position = token.start()  # the start tag is read again, as the record's own
-            elif kind != "declaration":
-                self._follow(kind, token[0])
+                found = self._buffer.find(END_OF[token[0]], self._position)
+                self._position = found if found >= 0 else len(self._buffer)
+            elif not token[0].endswith(b"/>"):
+                opened[name] = opened.get(name, 0) + (1 if kind == "open" else -1)
+        return len(self._buffer)
 
-    def _shrink(self) -> None:
+    def _shrink(self) -> Iterator[Record]:
         if self._open and len(self._buffer) - self._begin > self._max_bytes:
-            self._oversized = True
+            if not self._oversized and self._holds_others and self._may_be_siblings():
+                yield from self._give_up(self._open[:-1] or self._open)
+            self._oversized = self._oversized or (
+                bool(self._open) and len(self._buffer) - self._begin > self._max_bytes
+            )
         if not self._open or self._oversized:
             # A tag longer than a record may be is no tag: memory stays bounded whatever the bytes are.
             if len(self._buffer) - self._position > self._max_bytes:
+                self._advance(self._position)
+                yield Record(self._ordinal + 1, b"", self._line, "unreadable")
                 self._position = len(self._buffer)
             self._advance(self._position)
+        self._open = [start - self._begin for start in self._open]
         self._buffer = self._buffer[self._begin :]
         self._position -= self._begin
         self._begin = 0
@@ -125,39 +185,25 @@ class _Splitter:
         self._line += self._buffer.count(b"\n", self._begin, begin)
         self._begin = begin
 
-    def _follow(self, kind: str | None, tag: bytes) -> None:
-        if kind == "close":
-            if len(self._scopes) > 1:
-                self._scopes.pop()
-        elif not tag.endswith(b"/>"):
-            declared = _declarations(tag)
-            self._scopes.append({**self._scopes[-1], **declared} if declared else self._scopes[-1])
+    def _follow(self, tag: bytes) -> None:
+        """An ancestor begins or ends; an end tag that fits none is no one's."""
+        if tag.startswith(b"</"):
+            names = [scope.name for scope in self._scopes]
+            name = name_of(tag)
+            if name in names:
+                del self._scopes[len(names) - 1 - names[::-1].index(name) :]
+        elif tag.endswith(b">") and not tag.endswith(b"/>"):
+            known = self._scopes[-1].declared
+            declared = declarations(tag)
+            self._scopes.append(_Scope(name_of(tag), {**known, **declared} if declared else known))
 
     def _record(self, end: int, fault: str) -> Record:
         self._ordinal += 1
         content = b"" if fault == "oversized" else self._buffer[self._begin : end]
-        if self._scopes[-1]:
-            content = _with_declarations(content, self._scopes[-1])
+        if self._scopes[-1].declared:
+            content = with_declarations(content, self._scopes[-1].declared)
         record = Record(self._ordinal, content, self._line, fault)
-        self._open = False
+        self._open = []
+        self._position = end
         self._advance(end)
         return record
-
-
-def _declarations(start_tag: bytes) -> dict[bytes, bytes]:
-    """Namespaces by `xmlns` or `xmlns:prefix`, in their quotes.
-
-    >>> _declarations(b"<a b=' xmlns=no' xmlns:p = 'u'>")
-    {b'xmlns:p': b"'u'"}
-    """
-    return {name: uri for name, uri in _ATTRIBUTE.findall(start_tag) if name.partition(b":")[0] == b"xmlns"}
-
-
-def _with_declarations(content: bytes, inherited: dict[bytes, bytes]) -> bytes:
-    name = _NAME.match(content, 1)
-    if name is None:
-        return content
-    start_tag = _START_TAG.match(content)
-    own = _declarations(start_tag[0] if start_tag else content)
-    added = b"".join(b" " + name + b"=" + uri for name, uri in inherited.items() if name not in own)
-    return content[: name.end()] + added + content[name.end() :]
