@@ -9,10 +9,10 @@ import deltalake
 import duckdb
 
 from winnow.errors import UsageError
-from winnow.lake.contracts import load_contract, table_names
+from winnow.lake.contracts import table_names
 from winnow.lake.store import location, open_table, require_table
 
-_TYPES = {"date": "DATE", "string": "VARCHAR", "int": "INTEGER"}  # of partition columns
+_TYPES = {"date": "DATE", "string": "VARCHAR", "integer": "INTEGER"}  # of partition columns
 FILTERS = {
     "document": "document_id",
     "source": "source",
@@ -40,12 +40,11 @@ def _register(database: duckdb.DuckDBPyConnection, lake: str, name: str, table: 
     if "://" in lake or not files:
         database.register(name, table.to_pyarrow_dataset())
         return
-    contract = load_contract(name)
-    types = {column.name: column.type for column in contract.columns}
-    hive = ", ".join(f"'{column}': {_TYPES[types[column]]}" for column in contract.partition_by)
+    fields = {field.name: str(field.type.type) for field in table.schema().fields if hasattr(field.type, "type")}
+    hive = ", ".join(f"'{column}': {_TYPES[fields[column]]}" for column in table.metadata().partition_columns)
     options = f", hive_partitioning = true, hive_types = {{{hive}}}" if hive else ", hive_partitioning = false"
     listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-    columns = ", ".join(f'"{column}"' for column in contract.names)
+    columns = ", ".join(f'"{field.name}"' for field in table.schema().fields)
     database.execute(f'CREATE VIEW "{name}" AS SELECT {columns} FROM read_parquet([{listed}]{options})')
 
 

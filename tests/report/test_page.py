@@ -1,0 +1,87 @@
+"""The run report: whole by itself, safe with any label, and readable in a browser."""
+
+import datetime as dt
+import shutil
+import subprocess
+from pathlib import Path
+
+import matplotlib.image
+import numpy as np
+import pytest
+from lxml import html
+
+from winnow.report.facts import Bar, Check, Facts, Trend
+from winnow.report.page import render
+
+EVIL = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def facts() -> Facts:
+    dates = [f"2026-11-{day:02d}" for day in range(3, 17)]
+    return Facts(
+        date=dt.date(2026, 11, 16),
+        run_id="scheduled__2026-11-16",
+        verdict="warned",
+        headline=[Bar("documents", 1_000_000), Bar("quarantined", 128), Bar("matches", 20_000_000, "20.0 a document")],
+        funnel=[Bar("read", 1_000_128), Bar("accepted", 1_000_000, "128 quarantined"), Bar("matched", 912_000)],
+        pruning=[Bar("documents × profiles", 1e12), Bar("candidates", 2.1e7), Bar("matches", 2e7)],
+        seconds=[Bar("match_documents · match", 612.4), Bar("publish_matches · publish", 3.1)],
+        profiles=[Bar(EVIL, 9000, "9,000 documents"), Bar("p2", 10)],
+        destinations=[Bar("desk/1", 12)],
+        quarantine=[Bar("malformed", 100), Bar("too_deep", 28)],
+        undecided=[],
+        quality=[
+            Check("keys_unique", "matches_staged", "critical", True, "0 duplicates"),
+            Check("volume", "matches_staged", "warning", False, "20.0 matches a document, usually 12.1"),
+        ],
+        trends=[Trend("matches", dates, [float(value * value) for value in range(14)]), Trend("none", [], [])],
+    )
+
+
+def test_the_page_needs_nothing_from_outside(facts: Facts) -> None:
+    page = render(facts)
+    tree = html.fromstring(page)
+    assert not tree.xpath("//script | //img | //iframe | //object")
+    addresses = [value for element in tree.iter() for name, value in element.items() if name in {"src", "href"}]
+    assert addresses == ["data:,"]
+    assert "url(" not in page
+    assert "@import" not in page
+
+
+def test_labels_are_text(facts: Facts) -> None:
+    page = render(facts)
+    assert EVIL not in page
+    assert EVIL in html.fromstring(page).text_content()
+
+
+def test_the_page_says_what_the_facts_say(facts: Facts) -> None:
+    words = " ".join(html.fromstring(render(facts)).text_content().split())
+    for text in ("2026-11-16", "warned", "1,000,000", "128 quarantined", "612.4", "malformed", "usually 12.1"):
+        assert text in words
+    empty = Facts(facts.date, "r", "not audited", *([] for _ in range(10)))
+    assert "Nothing was refused." in render(empty)
+
+
+def test_a_browser_shows_it(facts: Facts, tmp_path: Path) -> None:
+    browser = shutil.which("chromium")
+    if browser is None:
+        pytest.skip("no chromium on this machine: `apt-get install chromium` lets the report be opened")
+    (tmp_path / "page.html").write_text(render(facts))
+    done = subprocess.run(
+        [
+            browser,
+            *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
+            *(f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1200,1700", "--enable-logging=stderr"),
+            *("--host-resolver-rules=MAP * ~NOTFOUND", f"--screenshot={tmp_path / 'page.png'}"),
+            (tmp_path / "page.html").as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert "CONSOLE" not in done.stderr, done.stderr  # a refused request would be told there, too
+    image = matplotlib.image.imread(tmp_path / "page.png")[..., :3]
+    assert image.shape[:2] == (1700, 1200)
+    assert len(np.unique((image * 255).astype(np.uint8).reshape(-1, 3), axis=0)) > 100  # drawn, not blank
