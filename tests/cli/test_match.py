@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -185,3 +187,43 @@ def test_explain_on_the_command_line(folder: Path, capfd: pytest.CaptureFixture[
     assert "'p' is not PREFIX=URI" in capfd.readouterr().err
     assert main(["explain", document, "--profile", "//item", "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["patterns"][0]["branches"][0]["finding"] == "/order/item[1]"
+
+
+def test_ingest_looks_before_it_starts_spark(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["--date", "2026-11-16", "--lake", str(folder / "lake")]
+    script = f"""
+import sys
+from winnow.cli.main import main
+code = main({["ingest", "documents", str(folder / "nofile.xml"), *words]!r})
+sys.exit(code if "pyspark" not in sys.modules else 99)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"no_input: nothing to read at '{folder / 'nofile.xml'}'" in done.stderr
+    assert not (folder / "lake").exists()
+
+
+@pytest.mark.parametrize("master", ["nonsense", "local[0]", "local[two]", "spark:host", ""])
+def test_a_wrong_master_is_one_sentence(folder: Path, master: str, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["ingest", "documents", str(folder / "in"), "--date", "2026-11-16", "--lake", str(folder / "lake")]
+    assert main([*words, "--master", master or " "]) == 2
+    told = capfd.readouterr().err
+    assert f"winnow: bad_master: {master or ' '!r} is no Spark master (local, local[4]" in told
+    assert "Exception" not in told
+    assert not (folder / "lake").exists()
+
+
+def test_masters_that_spark_knows() -> None:
+    from winnow.lake.session import _MASTER
+
+    known = [
+        "local",
+        "local[*]",
+        "local[4]",
+        "local[4,2]",
+        "local[*, 3]",
+        "yarn",
+        "spark://h:7077",
+        "k8s://https://h:443",
+    ]
+    assert all(_MASTER.fullmatch(master) for master in [*known, "local-cluster[2,1,1024]"])

@@ -30,6 +30,9 @@ def run(args: argparse.Namespace) -> int:
 
     lake = lake_path(args.lake)
     if args.kind == "documents":
+        from winnow.ingest.sources import require_input
+
+        require_input(args.paths)  # before Spark, which takes seconds
         from winnow.lake.session import open_session
         from winnow.pipeline import ingest_documents
 

@@ -47,12 +47,27 @@ def list_files(paths: Iterable[str]) -> Iterator[File]:
     found: dict[str, File] = {}
     for path in paths:
         some = False
-        for file in _remote(path) if is_remote(path) else _local(path):
+        for file in _files(path):
             some = True
             found.setdefault(file.path, file)
         if not some:
-            raise UsageError("no_input", f"nothing to read at {path!r}", hint="give a file, a directory or a glob")
+            raise _no_input(path)
     yield from (found[path] for path in sorted(found))
+
+
+def require_input(paths: Iterable[str]) -> None:
+    """Raises what `list_files` would raise, as soon as one file of each path is found."""
+    for path in paths:
+        if next(_files(path), None) is None:
+            raise _no_input(path)
+
+
+def _files(path: str) -> Iterator[File]:
+    return _remote(path) if is_remote(path) else _local(path)
+
+
+def _no_input(path: str) -> UsageError:
+    return UsageError("no_input", f"nothing to read at {path!r}", hint="give a file, a directory or a glob")
 
 
 def plan(files: Iterable[File], *, containers: bool) -> list[Piece]:

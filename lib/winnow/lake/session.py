@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from winnow.errors import UsageError
 
+_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,\s*[1-9]\d*)?\])?|local-cluster\[[\d,\s]+\]|yarn|(spark|k8s)://\S+")
 SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -37,6 +39,7 @@ def open_session(*, master: str | None = None, app: str = "winnow") -> SparkSess
     master = master or os.environ.get("WINNOW_MASTER")
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if master:
+        _require_master(master)
         builder = builder.master(master)
     elif not submitted:
         builder = builder.master("local[*]")
@@ -50,6 +53,13 @@ def open_session(*, master: str | None = None, app: str = "winnow") -> SparkSess
     session = builder.getOrCreate()
     logging.getLogger("py4j").setLevel(logging.WARNING)
     return session
+
+
+def _require_master(master: str) -> None:
+    """Spark itself would start, and then print a stack of its own."""
+    if not _MASTER.fullmatch(master):
+        hint = "local, local[4], local[*], yarn, spark://host:7077 or k8s://host:443"
+        raise UsageError("bad_master", f"{master!r} is no Spark master", hint=hint)
 
 
 def driver_host(session: SparkSession) -> str:
