@@ -205,6 +205,7 @@ class Matcher:
     def _match(self, batch: EncodedBatch, content: Any) -> BatchMatches:
         matches = self.engine.match(batch)
         documents, slots, witnesses = self._profiles.expand(matches, len(self.engine.store))
+        pairs = documents.size
         hybrid = np.flatnonzero(self._is_hybrid[slots]) if self._hybrid else np.zeros(0, np.int64)
         asked = Pairs(documents[hybrid], slots[hybrid])
         reasons: dict[int, Undecided] = {}
@@ -216,7 +217,10 @@ class Matcher:
             )
             kept = witnesses >= 0
             documents, slots, witnesses = documents[kept], slots[kept], witnesses[kept]
-        funnel = matches.funnel._replace(verified=matches.funnel.verified + hybrid.size, matches=documents.size)
+        ruled_out = matches.funnel.candidates - matches.funnel.matches  # by the engine itself
+        funnel = matches.funnel._replace(
+            candidates=ruled_out + pairs, verified=matches.funnel.verified + hybrid.size, matches=documents.size
+        )
         self.funnel = _sum(self.funnel, funnel)
         malformed = np.flatnonzero(batch.status == Status.MALFORMED)
         undecided = Pairs(*(pairs[list(reasons)] for pairs in asked))
