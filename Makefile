@@ -2,11 +2,10 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 LAKE ?= .winnow/lake
-DATE ?= 2026-11-16
 PATHS := lib jobs dags tests infra
 COMPILE := .winnow/bootstrap/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url
 
-.PHONY: help setup run test nightly check format bench lock clean
+.PHONY: help setup run up down query test nightly check format bench lock clean
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -14,13 +13,17 @@ help: ## list the verbs
 setup: ## both environments from their locks, and the Delta jars (done by the other verbs too)
 	@infra/setup.sh
 
-run: setup ## make the sample, ingest it into $(LAKE), match it, show the tables
-	@.venv/bin/winnow generate sample .winnow/sample
-	@.venv/bin/winnow ingest documents .winnow/sample/documents --date $(DATE) --lake $(LAKE)
-	@.venv/bin/winnow ingest documents .winnow/sample/trades.xml.gz --record-tag trade --date $(DATE) --lake $(LAKE)
-	@.venv/bin/winnow ingest profiles .winnow/sample/profiles.jsonl --lake $(LAKE)
-	@.venv/bin/winnow run --date $(DATE) --lake $(LAKE)
-	@.venv/bin/winnow status --lake $(LAKE)
+run: setup ## the sample through Airflow: two dates, then new profiles over both; shows the tables, stops everything
+	@.venv-airflow/bin/python infra/airflow/sample_run.py --lake $(LAKE)
+
+up: setup ## the live Airflow on loopback
+	@WINNOW_LAKE=$(abspath $(LAKE)) .venv-airflow/bin/python infra/airflow/supervisor.py up
+
+down: ## stop it, with everything it started
+	@.venv-airflow/bin/python infra/airflow/supervisor.py down
+
+query: setup ## ask the published matches, e.g. make query ARGS="--subscriber desk-07 --limit 5"
+	@.venv/bin/winnow query --lake $(LAKE) $(ARGS)
 
 test: setup check ## lint, types and all tests, quick setting
 	@.venv/bin/python -m pytest
@@ -32,7 +35,7 @@ check: setup ## lint, format and types; changes nothing
 	@.venv/bin/ruff check $(PATHS)
 	@.venv/bin/ruff format --check $(PATHS)
 	@.venv/bin/mypy lib jobs
-	@MYPYPATH=dags .venv-airflow/bin/mypy dags
+	@MYPYPATH=dags:infra/airflow .venv-airflow/bin/mypy dags infra/airflow
 
 format: setup ## format the code
 	@.venv/bin/ruff check --fix $(PATHS)
@@ -44,7 +47,7 @@ bench: setup ## measure everything, as ratios to lxml in the same run
 	@.venv/bin/winnow bench ingest
 
 lock: setup ## resolve the environments anew into infra/requirements/*.txt
-	@for name in bootstrap job airflow; do echo "locking $$name"; $(COMPILE) infra/requirements/$$name.in -o infra/requirements/$$name.txt; done
+	@for name in bootstrap job airflow cluster; do echo "locking $$name"; $(COMPILE) infra/requirements/$$name.in -o infra/requirements/$$name.txt; done
 
 clean: ## remove the environments and everything under .winnow
 	@rm -rf .venv .venv-airflow .winnow

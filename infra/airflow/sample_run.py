@@ -1,0 +1,190 @@
+"""`make run`: the sample through the DAGs, for two dates, and then new profiles over both.
+
+Starts an Airflow of its own on loopback and stops it in the end, also when something fails or somebody interrupts.
+"""
+
+import argparse
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from client import Client, RestError
+from supervisor import ROOT, Airflow, SupervisorError, free_port
+
+FIRST, SECOND = "2026-11-15", "2026-11-16"
+DAGS = ("ingest_documents", "match_documents", "refresh_profiles", "backfill_profiles")
+NEW_PROFILES = 100  # of the sample's 600: they come later
+PATIENCE = 1800.0
+Say = Callable[[str], None]
+TOTALS = """
+    SELECT match_date, count(*) AS matches, count(DISTINCT document_id) AS documents,
+        count(DISTINCT profile_id) AS profiles, count(DISTINCT destination) AS destinations
+    FROM matches GROUP BY ALL ORDER BY match_date
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=ROOT / ".winnow", help="landing, lake and AIRFLOW_HOME go here")
+    parser.add_argument("--lake", type=Path, help="default: FOLDER/lake")
+    parser.add_argument("--documents", type=int, default=3000)
+    args = parser.parse_args()
+    folder, lake = args.folder.absolute(), (args.lake or args.folder / "lake").absolute()
+    signal.signal(signal.SIGTERM, _interrupt)
+    settings = {
+        "WINNOW_LAKE": str(lake),
+        "WINNOW_LANDING": str(folder / "landing"),
+        "WINNOW_START": "2100-01-01",  # the schedules wait: only what is asked for here runs
+    }
+    airflow = Airflow(folder / "airflow", port=free_port(), settings=settings)
+    start = time.monotonic()
+
+    def say(words: str) -> None:
+        print(f"[{time.monotonic() - start:4.0f} s] {words}", flush=True)
+
+    try:
+        if airflow.is_live():
+            raise SupervisorError("an Airflow is live here already; `make down` stops it")
+        profiles = land_sample(folder, args.documents, say)
+        say("starting Airflow on loopback")
+        airflow.up()
+        try:
+            say(f"live at {airflow.url()}")
+            places = run_dags(airflow, folder / "landing", profiles, say)
+        finally:
+            _stop(airflow, say)
+    except (SupervisorError, RestError, TimeoutError) as error:
+        print(f"run: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("run: interrupted; everything it started is stopped", file=sys.stderr)
+        return 130
+    show(lake)
+    for place in places:
+        print(f"report   {place}")
+    print(
+        f"\ndone in {time.monotonic() - start:.0f} s; `make up` shows the runs in the browser, `make query` asks more"
+    )
+    return 0
+
+
+def land_sample(folder: Path, documents: int, say: Say) -> list[str]:
+    """One date gets archives and files, the other a container of records. Returns the lines of the profile file."""
+    say(f"making the sample below {folder}")
+    sample, landing = folder / "sample", folder / "landing"
+    for old in (sample, landing / FIRST, landing / SECOND):
+        shutil.rmtree(old, ignore_errors=True)
+    _winnow("generate", "sample", str(sample), f"--documents={documents}", quiet=True)
+    shutil.copytree(sample / "documents", landing / FIRST)
+    (landing / SECOND).mkdir()
+    shutil.copy(sample / "trades.xml.gz", landing / SECOND)
+    return (sample / "profiles.jsonl").read_text().splitlines(keepends=True)
+
+
+def run_dags(airflow: Airflow, landing: Path, profiles: list[str], say: Say) -> list[str]:
+    """Returns the reports' places."""
+    client = airflow.client()
+    client.wait_for_dags(set(DAGS))
+    client.unpause(*DAGS)
+    try:
+        _declare(landing, profiles[:-NEW_PROFILES])
+        _run(client, "refresh_profiles", {"retire_missing": True}, say)
+        known = {run["dag_run_id"] for run in client.runs("match_documents")}
+        for date, conf in ((FIRST, {}), (SECOND, {"record_tag": "trade"})):
+            say(f"airflow backfill create --dag-id ingest_documents --from-date {date} --to-date {date}")
+            _backfill(airflow, date, conf)
+        _wait_for_dates(client, "ingest_documents", set(), say)
+        matched = _wait_for_dates(client, "match_documents", known, say)
+        say(f"{NEW_PROFILES} new profiles; the documents that are there already are asked them by a backfill")
+        _declare(landing, profiles)
+        _run(client, "refresh_profiles", {}, say)
+        range_ = {"from": FIRST, "to": SECOND}
+        estimate = _run(client, "backfill_profiles", range_, say)
+        say("the dry run says:")
+        print(client.xcom("backfill_profiles", estimate, "estimate"))
+        _run(client, "backfill_profiles", {**range_, "dry_run": False}, say)
+        return [str(client.xcom("match_documents", matched[date], "report")) for date in (FIRST, SECOND)]
+    finally:
+        for dag in DAGS:  # the next Airflow here starts with its schedules asleep
+            client.pause(dag)
+
+
+def _declare(landing: Path, profiles: list[str]) -> None:
+    (landing / "profiles").mkdir(parents=True, exist_ok=True)
+    (landing / "profiles" / "profiles.jsonl").write_text("".join(profiles))
+
+
+def _run(client: Client, dag: str, conf: dict[str, Any], say: Say) -> str:
+    run_id = client.trigger(dag, conf)
+    if client.wait(dag, run_id, seconds=PATIENCE, say=say) != "success":
+        raise SupervisorError(_failure(client, dag, run_id))
+    return run_id
+
+
+def _backfill(airflow: Airflow, date: str, conf: dict[str, str]) -> None:
+    airflow.airflow(
+        *("backfill", "create", "--dag-id", "ingest_documents", "--from-date", date, "--to-date", date),
+        *("--dag-run-conf", json.dumps(conf), "--reprocess-behavior", "completed"),
+    )
+
+
+def _wait_for_dates(client: Client, dag: str, known: set[str], say: Say) -> dict[str, str]:
+    """The successful runs of both dates that were not known before."""
+
+    def look() -> tuple[dict[str, str] | None, str]:
+        runs = {r["partition_key"]: r for r in client.runs(dag) if r["dag_run_id"] not in known and r["partition_key"]}
+        for run in runs.values():
+            if run["state"] == "failed":
+                raise SupervisorError(_failure(client, dag, run["dag_run_id"]))
+        states = {date: runs[date]["state"] if date in runs else "to come" for date in (FIRST, SECOND)}
+        words = f"{dag}: " + ", ".join(f"{date} {state}" for date, state in states.items())
+        done = set(states.values()) == {"success"}
+        return ({date: runs[date]["dag_run_id"] for date in states} if done else None), words
+
+    found: dict[str, str] = client.wait_for(look, dag, seconds=PATIENCE, say=say)
+    return found
+
+
+def _failure(client: Client, dag: str, run_id: str) -> str:
+    failed = [name for name, task in client.tasks(dag, run_id).items() if task["state"] == "failed"]
+    tail = "\n".join(client.log(dag, run_id, failed[0]).splitlines()[-12:]) if failed else ""
+    return f"{dag} {run_id} failed in {', '.join(failed) or 'no task'}\n{tail}"
+
+
+def show(lake: Path) -> None:
+    print()
+    _winnow("status", f"--lake={lake}")
+    print()
+    _winnow("query", f"--lake={lake}", f"--sql={TOTALS}")
+    print()
+    _winnow("query", f"--lake={lake}", f"--date={SECOND}", "--limit=5")
+    print()
+
+
+def _winnow(*arguments: str, quiet: bool = False) -> None:
+    command = [str(ROOT / ".venv" / "bin" / "winnow"), *arguments]
+    done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL if quiet else None)
+    if done.returncode:
+        raise SupervisorError(f"winnow {arguments[0]} failed ({done.returncode})")
+
+
+def _interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def _stop(airflow: Airflow, say: Say) -> None:
+    """Also when somebody is in a hurry."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    say("stopping Airflow")
+    airflow.down()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,279 @@
+"""The live Airflow of this project: its settings, its secrets, its four processes, on loopback.
+
+`python infra/airflow/supervisor.py up | down | status`. Every process that is started, and every process that one of
+them starts, carries a mark in its environment; `down` leaves none that has it.
+"""
+
+import argparse
+import base64
+import json
+import os
+import secrets
+import signal
+import socket
+import string
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from client import Client, RestError
+
+ROOT = Path(__file__).absolute().parents[2]
+FOLDER = Path(__file__).parent
+MARK = "WINNOW_SUPERVISOR"
+# --skip-serve-logs: these two would listen on all interfaces, and no setting changes that.
+COMPONENTS = {
+    "scheduler": ("scheduler", "--skip-serve-logs"),
+    "triggerer": ("triggerer", "--skip-serve-logs"),
+    "dag-processor": ("dag-processor",),
+    "api-server": ("api-server", "--host", "127.0.0.1", "--workers", "1"),
+}
+HEALTHY_SECONDS, TERM_SECONDS, KILL_SECONDS = 240.0, 12.0, 20.0
+
+
+class SupervisorError(Exception):
+    """A sentence for the person at the keyboard."""
+
+
+class Airflow:
+    """One Airflow at `home`. `settings` go before the environment, and that before the defaults."""
+
+    def __init__(self, home: Path, *, port: int | None = None, settings: Mapping[str, str] | None = None) -> None:
+        self.home = home.absolute()
+        self.port = port or int(os.environ.get("WINNOW_AIRFLOW_PORT", "8080"))
+        self._settings = dict(settings or {})
+        self._state_file = self.home / "live.json"
+
+    def up(self) -> None:
+        """Start whatever is needed and wait until it is healthy; what was started is stopped again if that fails."""
+        if self.is_live():
+            raise SupervisorError(f"already live at {self.url()}")
+        if not _is_free(self.port):
+            raise SupervisorError(f"port {self.port} is taken; choose another with WINNOW_AIRFLOW_PORT")
+        self._make_secrets()
+        self.airflow("db", "migrate")
+        state: dict[str, Any] = {"mark": secrets.token_hex(16), "port": self.port, "pids": {}}
+        try:
+            for name, arguments in COMPONENTS.items():
+                state["pids"][name] = self._start(name, arguments, state["mark"])
+                _write_private(self._state_file, json.dumps(state))
+            self._wait_until_healthy(state)
+            client = self.client()
+            for name, pool in json.loads((FOLDER / "pools.json").read_text()).items():
+                client.set_pool(name, **pool)
+        except BaseException:
+            self.down()
+            raise
+
+    def down(self) -> list[int]:
+        """Stop all of it: politely, then not. Returns what had to be killed."""
+        state = self._state()
+        if state is None:
+            return []
+        mark = state["mark"]
+        for name in ("scheduler", "triggerer", "dag-processor"):  # the API last: tasks report to it
+            _signal(_marked(mark) & {state["pids"].get(name, -1)}, signal.SIGTERM)
+        _wait_for_none(mark, TERM_SECONDS / 2, but={state["pids"].get("api-server", -1)})
+        _signal(_marked(mark), signal.SIGTERM)
+        _wait_for_none(mark, TERM_SECONDS / 2)
+        stubborn = sorted(_marked(mark))
+        end = time.monotonic() + KILL_SECONDS
+        while (left := _marked(mark)) and time.monotonic() < end:
+            _signal(left, signal.SIGKILL)
+            time.sleep(0.1)
+        if left:
+            raise SupervisorError(f"these processes cannot be stopped: {sorted(left)}")
+        self._state_file.unlink(missing_ok=True)
+        return stubborn
+
+    def is_live(self) -> bool:
+        state = self._state()
+        return state is not None and bool(_marked(state["mark"]))
+
+    def processes(self) -> set[int]:
+        state = self._state()
+        return _marked(state["mark"]) if state else set()
+
+    def url(self) -> str:
+        state = self._state()
+        return f"http://127.0.0.1:{state['port'] if state else self.port}"
+
+    def client(self) -> Client:
+        password = json.loads((self.home / "secrets" / "passwords.json").read_text())["admin"]
+        return Client(self.url(), "admin", password)
+
+    def airflow(self, *arguments: str) -> str:
+        """The `airflow` command, with these settings; what it printed."""
+        command = [str(ROOT / ".venv-airflow" / "bin" / "airflow"), *arguments]
+        done = subprocess.run(command, env=self.environment(), capture_output=True, text=True, check=False)
+        if done.returncode:
+            tail = "\n".join((done.stdout + done.stderr).splitlines()[-15:])
+            raise SupervisorError(f"airflow {' '.join(arguments)} failed ({done.returncode}):\n{tail}")
+        return done.stdout
+
+    def environment(self) -> dict[str, str]:
+        """The processes' environment: this one's, with airflow.env filled in."""
+        defaults = {
+            "WINNOW_HOME": str(ROOT),
+            "WINNOW_LAKE": str(ROOT / ".winnow" / "lake"),
+            "WINNOW_LANDING": str(ROOT / ".winnow" / "landing"),
+            "WINNOW_MASTER": "local[2]",
+            "WINNOW_START": "2026-01-01",
+        }
+        state = self._state()
+        here = {"AIRFLOW_HOME": str(self.home), "WINNOW_AIRFLOW_PORT": str(state["port"] if state else self.port)}
+        known = defaults | dict(os.environ) | self._settings | here
+        filled = {}
+        for line in (FOLDER / "airflow.env").read_text().splitlines():
+            name, separator, value = line.partition("=")
+            if separator and not line.startswith("#"):
+                filled[name.strip()] = string.Template(value.strip()).substitute(known)
+        return known | filled
+
+    def _make_secrets(self) -> None:
+        folder = self.home / "secrets"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        made = {
+            "fernet_key": base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
+            "secret_key": secrets.token_urlsafe(32),
+            "jwt_secret": secrets.token_urlsafe(48),
+            "passwords.json": json.dumps({"admin": secrets.token_urlsafe(12)}),
+        }
+        for name, value in made.items():
+            if not (folder / name).exists():
+                _write_private(folder / name, value)
+
+    def _start(self, name: str, arguments: tuple[str, ...], mark: str) -> int:
+        (self.home / "logs").mkdir(parents=True, exist_ok=True)
+        command = [str(ROOT / ".venv-airflow" / "bin" / "airflow"), *arguments]
+        if name == "api-server":
+            command += ["--port", str(self.port)]
+        with open(self._log(name), "ab") as log:
+            process = subprocess.Popen(
+                command,
+                env={**self.environment(), MARK: mark, "SPT_NOENV": "1"},  # their new titles leave the mark alone
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=self.home,
+                start_new_session=True,  # Ctrl-C is ours to handle
+            )
+        return process.pid
+
+    def _log(self, name: str) -> Path:
+        return self.home / "logs" / f"{name}.log"
+
+    def _wait_until_healthy(self, state: dict[str, Any]) -> None:
+        end = time.monotonic() + HEALTHY_SECONDS
+        while True:
+            for name, pid in state["pids"].items():
+                if pid not in _marked(state["mark"]):
+                    tail = "\n".join(self._log(name).read_text(errors="replace").splitlines()[-15:])
+                    raise SupervisorError(f"the {name} ended while starting; {self._log(name)} says:\n{tail}")
+            try:
+                health = Client(self.url()).health()
+            except (OSError, RestError):
+                health = {}
+            if len(health) >= len(COMPONENTS) and set(health.values()) == {"healthy"}:
+                return
+            if time.monotonic() > end:
+                raise SupervisorError(f"not healthy after {HEALTHY_SECONDS:.0f} s: {health}; see {self.home / 'logs'}")
+            time.sleep(0.5)
+
+    def _state(self) -> dict[str, Any] | None:
+        try:
+            state: dict[str, Any] = json.loads(self._state_file.read_text())
+        except FileNotFoundError:
+            return None
+        return state
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Never readable by others, not even for a moment."""
+    new = path.with_name(f".{path.name}.new")
+    new.unlink(missing_ok=True)
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    new.replace(path)
+
+
+def _marked(mark: str) -> set[int]:
+    """The living processes that carry the mark."""
+    wanted = f"{MARK}={mark}".encode()
+    return {pid for pid, environment in _environments() if wanted in environment}
+
+
+def _environments() -> Iterator[tuple[int, bytes]]:
+    if not Path("/proc/self/environ").exists():  # not Linux: `ps` shows the environment behind the command
+        shown = subprocess.run(["ps", "-Eww", "-ax", "-o", "pid=,command="], capture_output=True, check=False).stdout
+        for line in shown.splitlines():
+            pid, _, rest = line.strip().partition(b" ")
+            yield int(pid), rest
+        return
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                yield int(folder.name), (folder / "environ").read_bytes()
+            except OSError:  # gone meanwhile, or not ours
+                continue
+
+
+def _signal(pids: set[int], number: signal.Signals) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            continue
+
+
+def _wait_for_none(mark: str, seconds: float, but: set[int] | None = None) -> None:
+    end = time.monotonic() + seconds
+    while _marked(mark) - (but or set()) and time.monotonic() < end:
+        time.sleep(0.2)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("verb", choices=("up", "down", "status"))
+    parser.add_argument("--home", type=Path, default=ROOT / ".winnow" / "airflow", help="AIRFLOW_HOME")
+    args = parser.parse_args()
+    airflow = Airflow(args.home)
+    try:
+        if args.verb == "up":
+            print(f"starting Airflow on loopback, port {airflow.port} ...", flush=True)
+            airflow.up()
+            where = args.home / "secrets" / "passwords.json"
+            print(f"live at {airflow.url()}, user admin, password in {where}; `make down` stops it")
+        elif args.verb == "down":
+            was_live = airflow.is_live()
+            airflow.down()
+            print("stopped" if was_live else "was not live")
+        else:
+            print(f"live at {airflow.url()}" if airflow.is_live() else "not live")
+    except SupervisorError as error:
+        print(f"airflow: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
