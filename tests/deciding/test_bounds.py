@@ -116,15 +116,16 @@ def test_a_batch_tells_in_flat_arrays() -> None:
 
 def test_many_slow_profiles_on_one_document_share_its_time() -> None:
     profiles = [(str(number), f"count(//a[. = //b]) = {number}") for number in range(1, 200)]
-    limits = EvaluationLimits(pair_seconds=0.3, document_seconds=1.0)
+    limits = EvaluationLimits(pair_seconds=0.3, document_seconds=2.0)
     matcher = Matcher(profiles, evaluation=limits)
     began = time.monotonic()
     assert not list(matcher.match([WIDE]))
     assert time.monotonic() - began < 60
     reasons = [pair.reason for pair in matcher.undecided]
     assert len(reasons) == len(profiles)
-    assert set(reasons[:3]) == {"pair_deadline"}
-    assert reasons[3:] == ["document_deadline"] * (len(profiles) - 3)
+    given_up = reasons.count("pair_deadline")
+    assert 3 <= given_up <= 6
+    assert reasons == ["pair_deadline"] * given_up + ["document_deadline"] * (len(profiles) - given_up)
 
 
 def test_quick_profiles_share_the_time_of_a_document_too() -> None:
@@ -132,7 +133,9 @@ def test_quick_profiles_share_the_time_of_a_document_too() -> None:
     matcher = Matcher(profiles, evaluation=EvaluationLimits(document_seconds=0.05))
     content = b"<r>" + b"<a><b>1</b></a>" * 2_000 + b"</r>"
     assert not list(matcher.match([content]))
-    assert matcher.undecided
+    numbers = [int(pair.profile_id) for pair in matcher.undecided]
+    assert 0 < len(numbers) < len(profiles)
+    assert numbers == list(range(numbers[0], 500))  # from the deadline on, all
     assert {pair.reason for pair in matcher.undecided} == {"document_deadline"}
     easy = Matcher(profiles)
     assert not list(easy.match([content]))

@@ -93,7 +93,7 @@ def encoded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> st
 @pytest.fixture(scope="module")
 def joined(spark: SparkSession, encoded: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     lake = str(shutil.copytree(encoded, tmp_path_factory.mktemp("joined") / "lake"))
-    build_index.run(build_index.Config(lake=lake, run_id="test"))
+    build_index.run(build_index.Config(lake=lake, run_id="test", partition=8))
     join_paths.run(spark, join_paths.Config(lake=lake, run_id="test"))
     return lake
 

@@ -27,6 +27,7 @@ def main(descriptor: int, parent: int, memory: int) -> None:
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
     connection: Connection[Any, Any] = Connection(descriptor)
+    connection.send("ready")
     document = Document(b"")
     prepared: dict[Question, Prepared] = {}
     while True:

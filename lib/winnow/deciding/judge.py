@@ -67,11 +67,14 @@ class Judge:
         self._began = time.thread_time()
         self._elsewhere = 0.0  # seconds of CPU in child processes
         self._asked = 0
+        self._is_over = False
 
     def ask(self, profile: HybridProfile) -> int | Undecided:
         """The place of the witness among the document's elements, -1 when the profile does not hold."""
         bound = profile.bound(self._rounded)
         self._asked += 1
+        if self._is_over:
+            return self._used_up()
         if bound > self._watched or self._asked % _LOOK == 0:
             left = self._left()
             if left <= 0:
@@ -106,6 +109,7 @@ class Judge:
         return self._undecided(reply, seconds)
 
     def _used_up(self) -> Undecided:
+        self._is_over = True
         words = f"the {self._limits.document_seconds:g} s for the hybrid profiles of one document are used up"
         return Undecided(Why.DOCUMENT_DEADLINE, words)
 

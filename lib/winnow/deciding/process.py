@@ -71,15 +71,10 @@ class Child:
     def _start(self) -> None:
         # A new interpreter, not a fork: this process may have threads, and locks that they hold.
         self._connection, theirs = Pipe()
-        arguments = map(str, (theirs.fileno(), os.getpid(), self._memory))
+        arguments = [str(number) for number in (theirs.fileno(), os.getpid(), self._memory)]
         try:
             self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "winnow.deciding.child",
-                    *arguments,
-                ],
+                [sys.executable, "-m", "winnow.deciding.child", *arguments],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -88,3 +83,6 @@ class Child:
             )
         finally:
             theirs.close()
+        if not self._connection.poll(_START_SECONDS):  # from now on it listens whenever something is sent
+            raise TimeoutError("it does not start")
+        self._connection.recv()

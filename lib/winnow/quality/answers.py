@@ -3,14 +3,12 @@
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-import duckdb
 import pyarrow as pa
-import pyarrow.dataset as pads
 
-from winnow.lake.parts import filesystem
 from winnow.lake.store import open_table, read_rows
 from winnow.quality.oracle import Profile
 from winnow.quality.outcome import Outcome
+from winnow.quality.rows import open_outcome
 
 
 class Some(NamedTuple):
@@ -27,11 +25,7 @@ class Answers:
 
     def __init__(self, outcome: Outcome, profiles: pa.Table, encoded: pa.Table) -> None:
         self._outcome, self._profiles = outcome, profiles
-        self._database = duckdb.connect()
-        self._database.register("profiles", profiles)
-        self._database.register("encoded", encoded)
-        for name, files in (("staged", outcome.staged), ("published", outcome.published)):
-            self._database.register(name, _dataset(files))
+        self._database = open_outcome(outcome, profiles=profiles, encoded=encoded)
         self._database.execute(
             """
             CREATE VIEW answers AS SELECT document_id, number, class, is_new FROM (
@@ -109,11 +103,3 @@ class Answers:
     def name(self, number: int) -> str:
         profile = self._profiles.slice(number, 1).to_pylist()[0]
         return f"{profile['profile_id']} version {profile['profile_version']}"
-
-
-def _dataset(uris: tuple[str, ...]) -> pads.Dataset | pa.Table:
-    columns = pa.schema({"document_id": pa.string(), "profile_id": pa.string(), "profile_version": pa.int32()})
-    if not uris:
-        return columns.empty_table()
-    paths = [filesystem(uri)[1] for uri in uris]
-    return pads.dataset(paths, schema=columns, filesystem=filesystem(uris[0])[0], format="parquet")

@@ -17,7 +17,7 @@ from winnow.pipeline.report import RunReport
 from winnow.quality.answers import Answers
 from winnow.quality.expectations import Verdict, validate
 from winnow.quality.facts import Facts
-from winnow.quality.index_audit import Walked, index_facts
+from winnow.quality.index_audit import index_facts
 from winnow.quality.interval import Interval
 from winnow.quality.oracle_audit import FACTS as ORACLE
 from winnow.quality.oracle_audit import oracle_facts
@@ -26,6 +26,7 @@ from winnow.quality.results import keep, sentence
 from winnow.quality.row_sums import SUMS, row_sums
 from winnow.quality.suites import Severity, load_suites
 from winnow.quality.volumes import volume_facts
+from winnow.quality.walk import Walked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

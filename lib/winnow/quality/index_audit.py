@@ -5,36 +5,24 @@ paths and branches were joined to is what the trees say.
 import json
 import random
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from winnow.engines.structure import place_sequences
-from winnow.engines.symbols import PathSymbols
-from winnow.engines.twigs import Ints, Longs
-from winnow.envelope import check_invariants, join
-from winnow.errors import WinnowError
+from winnow.engines.twigs import Longs
 from winnow.index.lines import branches_of, find, stored_branches
-from winnow.index.trees import load_tree
 from winnow.lake.store import commit_note, read_rows, require_table
 from winnow.pipeline.build_index import Index
-from winnow.pipeline.words import load_paths, load_vocabulary
+from winnow.pipeline.words import load_vocabulary
 from winnow.quality.facts import Facts
 from winnow.quality.outcome import Outcome
+from winnow.quality.walk import Places, Walk, Walked, wrong_joins
 
 PARTITIONS = 4  # are walked at most: those that changed last, then others by chance
-PATHS = 2000  # are joined anew at most
 FACTS = ("envelope_problems", "misplaced_branches", "wrong_joins", "partitions_checked")
-
-
-class Walked(NamedTuple):
-    problems: list[str]
-    entries: Longs  # branches of the partition
-    pairs: Longs  # of a place and a branch, see _pair
 
 
 Each = Callable[[Callable[[int], Walked], list[int]], Iterable[Walked]]
@@ -48,10 +36,10 @@ def index_facts(outcome: Outcome, rng: random.Random, each: Each) -> Facts:
         return facts
     index, inputs = _used(outcome)
     chosen = _chosen(index, rng)
-    places = _Places.sample(outcome, rng)
-    walked = list(each(_Walk(outcome.lake, index, places), chosen))
+    places = Places.sample(outcome, rng)
+    walked = list(each(Walk(outcome.lake, index, places), chosen))
     facts.count("envelope_problems", [problem for found in walked for problem in found.problems])
-    facts.count("wrong_joins", _wrong_joins(outcome, places, walked))
+    facts.count("wrong_joins", wrong_joins(outcome, places, walked))
     facts.count("misplaced_branches", _misplaced(outcome.lake, index, inputs))
     facts.numbers["partitions_checked"] = len(chosen)
     facts.examples["partitions_checked"] = [f"of {index.roots.num_rows}, with {places.codes.size} paths"]
@@ -77,68 +65,6 @@ def _chosen(index: Index, rng: random.Random) -> list[int]:
     rows = index.roots.select(["partition", "build"]).to_pylist()
     rows.sort(key=lambda row: (-row["build"], rng.random()))
     return sorted(row["partition"] for row in rows[:PARTITIONS])
-
-
-class _Places(NamedTuple):
-    """Some paths with all that is above them."""
-
-    parents: Ints
-    symbols: Ints
-    chosen: Longs
-    codes: Longs  # of the chosen ones
-
-    @classmethod
-    def sample(cls, outcome: Outcome, rng: random.Random) -> "_Places":
-        vocabulary = load_vocabulary(outcome.lake, outcome.inputs["vocabulary"])
-        known = load_paths(outcome.lake, vocabulary, outcome.inputs["paths"])
-        symbols = PathSymbols(known.table, vocabulary).signed().copy()
-        every = range(1, len(known.table))
-        chosen = np.array(sorted(rng.sample(every, min(PATHS, len(every)))), np.int64)
-        return cls(known.table.parents.copy(), symbols, chosen, known.codes[chosen])
-
-
-@dataclass(frozen=True)
-class _Walk:
-    lake: str
-    index: Index
-    places: _Places
-
-    def __call__(self, partition: int) -> Walked:
-        at = self.index.roots.column("partition").to_pylist().index(partition)
-        rows = self.index.rows(self.lake, partition)
-        entry = rows.column("entry").to_numpy().astype(np.int64)
-        try:
-            tree = load_tree(rows, self.index.roots.column("parameters")[at].as_py())
-        except WinnowError as error:
-            return Walked([f"partition {partition}: {error.message}"], entry[:0], entry[:0])
-        problems = [f"partition {partition}: {problem}" for problem in check_invariants(tree)]
-        if problems or not self.places.chosen.size:
-            return Walked(problems, entry[:0], entry[:0])
-        places = place_sequences(self.places.parents, self.places.symbols, self.places.chosen, with_text=True)
-        found = join(tree, places)
-        return Walked([], entry[entry >= 0], _pair(found.data.astype(np.int64), found.queries.astype(np.int64)))
-
-
-def _pair(place: Longs, branch: Longs) -> Longs:
-    """A path's own place and that of text in it are 2 * k and 2 * k + 1."""
-    return (place << 32) | branch
-
-
-def _wrong_joins(outcome: Outcome, places: _Places, walked: list[Walked]) -> list[str]:
-    """Pairs that the trees find and the table does not have, or the other way round."""
-    rows = outcome.rows("path_branches")
-    rows = rows.filter(pc.is_in(rows.column("path_id"), value_set=pa.array(places.codes)))
-    path = find(places.codes, rows.column("path_id").to_numpy().astype(np.int64))
-    branch = rows.column("branch").to_numpy().astype(np.int64)
-    stored = _pair(2 * path + rows.column("text").to_numpy(zero_copy_only=False), branch)
-    entries = np.concatenate([found.entries for found in walked] or [path[:0]])
-    trees = np.concatenate([found.pairs for found in walked] or [path[:0]])
-    wrong = np.setxor1d(trees, stored[np.isin(branch, entries)])
-    lost = np.isin(wrong, trees)
-    return [
-        f"branch {pair & 0xFFFFFFFF} and path {places.codes[pair >> 33]}: {'lost' if is_lost else 'made up'}"
-        for pair, is_lost in zip(wrong.tolist(), lost.tolist(), strict=True)
-    ]
 
 
 def _misplaced(lake: str, index: Index, inputs: dict[str, int]) -> list[str]:

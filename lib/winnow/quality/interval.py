@@ -26,7 +26,8 @@ class Interval:
         self._register("encoded", self.encoded)
         self._register("sources", outcome.rows("document_sources", ["document_id"], day))
         self._register("asked", self.asked)
-        self._register("profiles", outcome.rows("profiles"))
+        active = ["profile_id", "profile_version", "state", "valid_from", "valid_to"]
+        self._register("profiles", outcome.rows("profiles", active))
         self._register("patterns", outcome.rows("profile_patterns", ["profile_id", "profile_version", "class"]))
 
     def _register(self, name: str, rows: Any) -> None:

@@ -83,7 +83,7 @@ def _universe(chosen: list[str], classes: list[str], some: Some) -> Universe:
 def _sample(universe: Universe, answers: Answers, contents: list[bytes], size: int, rng: random.Random) -> Asked:
     count = len(universe.classes)
     pairs = matches(universe, size // 2, rng)
-    some = answers.questions(rng.sample(range(count), min(count, 4 * size)))
+    some = answers.questions(rng.sample(range(count), min(count, size // 2)))
     labels = {number: needed(profile) for number, profile in some.items()}
     pairs += non_matches(universe, size - len(pairs), rng, labels, [held(content) for content in contents])
     return Asked(pairs, answers.questions({profile for _, profile in pairs}))

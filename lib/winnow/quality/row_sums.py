@@ -1,42 +1,23 @@
-"""Sums over the answers, in one pass over their data files: duplicates, references, and the suite's own rules."""
+"""Sums over the answers: duplicates, references, and the suite's own rules. Few columns are read, and each but once."""
 
-import tempfile
 from collections.abc import Mapping
 from typing import Any
 
-import duckdb
 import pyarrow as pa
-import pyarrow.dataset as pads
 
-from winnow.lake.contracts import load_contract
-from winnow.lake.parts import arrow_schema, filesystem
 from winnow.quality.facts import Facts
 from winnow.quality.outcome import Outcome
+from winnow.quality.rows import open_outcome
 
-_MEMORY = "2GB"  # beyond that it spills
-_FACTS = {
-    "repeated_keys": "greatest(staged - 1, 0)",
-    "published_keys": "CASE WHEN staged > 0 THEN published ELSE 0 END",
-    "unknown_documents": "CASE WHEN known_document THEN 0 ELSE staged + published END",
-    "unknown_profiles": "CASE WHEN known_profile THEN 0 ELSE staged + published END",
-}
-SUMS = (*_FACTS, "staged_rows", "published_rows", "matched_documents")
-_ANSWERS = """
-    CREATE VIEW answers AS SELECT *, {facts}
-    FROM (
-        SELECT *, coalesce(document_id IN (SELECT document_id FROM encoded), false) AS known_document,
-            coalesce((profile_id, profile_version) IN (SELECT (profile_id, profile_version) FROM asked), false)
-                AS known_profile
-        FROM (
-            SELECT document_id, profile_id, max(profile_version) AS profile_version,
-                count(*) FILTER (is_staged) AS staged, count(*) FILTER (NOT is_staged) AS published{rules}
-            FROM (
-                SELECT *, true AS is_staged FROM staged
-                UNION ALL SELECT *, false AS is_staged FROM published {still}
-            ) GROUP BY document_id, profile_id
-        )
-    )
-"""
+SUMS = (
+    "staged_rows",
+    "published_rows",
+    "matched_documents",
+    "repeated_keys",
+    "published_keys",
+    "unknown_documents",
+    "unknown_profiles",
+)
 _EXAMPLES = 3
 
 
@@ -45,49 +26,70 @@ def row_sums(outcome: Outcome, rules: Mapping[str, str], *, encoded: pa.Table, a
 
     `encoded` has the documents of the interval, `asked` the profile versions.
     """
-    database = duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": tempfile.gettempdir()})
-    database.register("encoded", encoded)
-    database.register("asked", asked)
-    database.register("staged", _rows("matches_staged", outcome.staged, outcome))
-    database.register("published", _rows("matches", outcome.published, outcome))
-    view = _ANSWERS.format(
-        facts=", ".join(f'{expression} AS "{name}"' for name, expression in _FACTS.items()),
-        rules="".join(f', count(*) FILTER (is_staged AND ({rule})) AS "{name}"' for name, rule in rules.items()),
-        still="SEMI JOIN asked USING (profile_id, profile_version)" if outcome.rewrites else "",
-    )
-    database.execute(view)
-    names = (*_FACTS, *rules)
-    sums = ", ".join(f'coalesce(sum("{name}"), 0)' for name in names)
-    total = database.execute(
+    database = open_outcome(outcome, encoded=encoded, asked=asked)
+    still = "SEMI JOIN asked USING (profile_id, profile_version)" if outcome.rewrites else ""
+    database.execute(
         f"""
-        SELECT {sums}, coalesce(sum(staged), 0), coalesce(sum(published), 0),
-            count(DISTINCT document_id) FILTER (known_document) FROM answers
+        CREATE VIEW kept AS SELECT document_id, profile_id, profile_version FROM published {still};
+        CREATE VIEW every AS SELECT document_id, profile_id, profile_version FROM staged UNION ALL FROM kept;
+        CREATE TABLE by_document AS SELECT document_id, count(*) AS rows FROM every GROUP BY ALL;
+        CREATE TABLE by_profile AS SELECT profile_id, profile_version, count(*) AS rows FROM every GROUP BY ALL;
         """
-    ).fetchall()[0]
-    counted = (*names, "staged_rows", "published_rows", "matched_documents")
-    facts = Facts({name: int(number) for name, number in zip(counted, total, strict=True)})
-    for name in names:
-        if facts.numbers[name]:
-            query = f'SELECT document_id, profile_id FROM answers WHERE "{name}" > 0 LIMIT {_EXAMPLES}'
-            rows = database.execute(query).fetchall()
-            facts.examples[name] = [f"document {document}, profile {profile}" for document, profile in rows]
+    )
+    facts = Facts()
+    _rules(database, rules, facts)
+    _keys(database, outcome, facts)
+    _references(database, facts)
     return facts
 
 
-def _rows(table: str, uris: tuple[str, ...], outcome: Outcome) -> Any:
-    """Rows of data files. Any column may be null here: who reads should not believe a schema that says otherwise."""
-    contract = load_contract(table)
-    schema = pa.schema([field.with_nullable(True) for field in arrow_schema(contract)])
-    partition = pa.schema([pa.field("match_date", pa.date32())])
-    if not uris:
-        return pa.schema([*schema, *partition]).empty_table()
-    files = filesystem(uris[0])[0]
-    paths = [filesystem(uri)[1] for uri in uris]
-    date = pads.field("match_date") == pa.scalar(outcome.date)
-    return pads.FileSystemDataset.from_paths(
-        paths,
-        schema=pa.schema([*schema, *partition]),
-        format=pads.ParquetFileFormat(),
-        filesystem=files,
-        partitions=[date] * len(paths),
-    )
+def _number(database: Any, query: str) -> int:
+    return int(database.execute(query).fetchall()[0][0])
+
+
+def _rules(database: Any, rules: Mapping[str, str], facts: Facts) -> None:
+    counts = "".join(f", count(*) FILTER ({rule})" for rule in rules.values())
+    names = ("staged_rows", *rules)
+    found = database.execute(f"SELECT count(*){counts} FROM staged").fetchall()[0]
+    facts.numbers |= dict(zip(names, found, strict=True))
+    for name, rule in rules.items():
+        if facts.numbers[name]:
+            facts.examples[name] = _pairs(database, f"SELECT document_id, profile_id FROM staged WHERE {rule}")
+
+
+def _pairs(database: Any, query: str) -> list[str]:
+    rows = database.execute(f"{query} LIMIT {_EXAMPLES}").fetchall()
+    return [f"document {document}, profile {profile}" for document, profile in rows]
+
+
+def _keys(database: Any, outcome: Outcome, facts: Facts) -> None:
+    """Keys are compared by a hash first; only if some are equal by themselves."""
+    same = """
+        SELECT coalesce(sum(rows - 1), 0) FROM (
+            SELECT count(*) AS rows FROM staged GROUP BY hash(document_id, profile_id) HAVING count(*) > 1
+        )
+    """
+    facts.numbers["repeated_keys"] = _number(database, same)
+    if facts.numbers["repeated_keys"]:
+        twice = "SELECT document_id, profile_id, count(*) AS rows FROM staged GROUP BY ALL HAVING count(*) > 1"
+        facts.numbers["repeated_keys"] = _number(database, f"SELECT coalesce(sum(rows - 1), 0) FROM ({twice})")
+        facts.examples["repeated_keys"] = _pairs(database, f"SELECT document_id, profile_id FROM ({twice})")
+    clash = "FROM kept SEMI JOIN staged USING (document_id, profile_id)"
+    facts.numbers["published_rows"] = _number(database, "SELECT count(*) FROM kept") if outcome.published else 0
+    facts.numbers["published_keys"] = _number(database, f"SELECT count(*) {clash}") if outcome.published else 0
+    if facts.numbers["published_keys"]:
+        facts.examples["published_keys"] = _pairs(database, f"SELECT document_id, profile_id {clash}")
+
+
+def _references(database: Any, facts: Facts) -> None:
+    known = "by_document SEMI JOIN encoded USING (document_id)"
+    facts.numbers["matched_documents"] = _number(database, f"SELECT count(*) FROM {known}")
+    for name, table, key in (
+        ("unknown_documents", "encoded", "document_id"),
+        ("unknown_profiles", "asked", "profile_id, profile_version"),
+    ):
+        groups = "by_document" if table == "encoded" else "by_profile"
+        strangers = f"FROM {groups} ANTI JOIN {table} USING ({key})"
+        facts.numbers[name] = _number(database, f"SELECT coalesce(sum(rows), 0) {strangers}")
+        rows = database.execute(f"SELECT {key} {strangers} LIMIT {_EXAMPLES}").fetchall()
+        facts.examples[name] = [f"{name.split('_')[1][:-1]} {' version '.join(map(str, row))}" for row in rows]

@@ -72,8 +72,12 @@ def _likely(
     rng: random.Random,
 ) -> Iterable[Pair]:  # fmt: skip
     """Each profile with up to four documents that have all of its labels."""
+    fitted: dict[tuple[frozenset[str], ...], list[int]] = {}  # many profiles need the same
     for profile in profiles:
-        fitting = [d for d, own in enumerate(held) if any(wanted <= own for wanted in labels[profile])]
+        needed = tuple(labels[profile])
+        if needed not in fitted:
+            fitted[needed] = [d for d, own in enumerate(held) if any(wanted <= own for wanted in needed)]
+        fitting = fitted[needed]
         for document in rng.sample(fitting, min(4, len(fitting))):
             yield document, profile
 

@@ -61,7 +61,7 @@ class Suite(NamedTuple):
 
 
 def _null(contract: Contract) -> str:
-    required = [column.name for column in contract.columns if not column.nullable]
+    required = [c.name for c in contract.columns if not c.nullable and c.name not in contract.partition_by]
     return " OR ".join(f'"{name}" IS NULL' for name in required)
 
 
