@@ -5,7 +5,7 @@ LAKE ?= .winnow/lake
 PATHS := lib jobs dags tests infra
 COMPILE := .winnow/bootstrap/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url
 
-.PHONY: help setup run up down query test nightly check format bench lock clean
+.PHONY: help setup run up down query test nightly check format bench docs lock clean
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -45,6 +45,10 @@ bench: setup ## measure everything, as ratios to lxml in the same run
 	@.venv/bin/winnow bench profiles
 	@.venv/bin/winnow bench match
 	@.venv/bin/winnow bench ingest
+	@.venv/bin/winnow bench pipeline
+
+docs: setup ## write the table reference anew from the contracts
+	@.venv/bin/python -m winnow.lake.reference > infra/docs/tables.md
 
 lock: setup ## resolve the environments anew into infra/requirements/*.txt
 	@for name in bootstrap job airflow cluster; do echo "locking $$name"; $(COMPILE) infra/requirements/$$name.in -o infra/requirements/$$name.txt; done

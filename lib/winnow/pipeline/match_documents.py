@@ -23,6 +23,7 @@ from pyspark.sql import SparkSession
 
 from winnow.deciding import DEFAULT_EVALUATION, EvaluationLimits, HybridProfile, hybrid_of
 from winnow.engines import DEFAULT_ENGINE
+from winnow.engines.twigs import Longs
 from winnow.errors import TransientError
 from winnow.index.assemble import Asked, Joined, Words, assemble
 from winnow.index.lines import stored_branches
@@ -43,7 +44,7 @@ from winnow.pipeline.match_task import Answer, MatchTask, Piece, Question, Sourc
 from winnow.pipeline.progress import Progress
 from winnow.pipeline.publish_matches import recover
 from winnow.pipeline.report import RunReport
-from winnow.pipeline.routing import home_partitions, load_postings, route
+from winnow.pipeline.routing import Postings, home_partitions, load_postings, route
 from winnow.pipeline.words import load_paths, load_vocabulary
 from winnow.xpath import compile_profile
 
@@ -125,12 +126,32 @@ class Pinned:
             self._loaded["patterns"] = self.rows("patterns", ["pattern_id", "twig", "labels", "tests", "valued"])
         return self._loaded["patterns"]
 
+    @property
     def words(self) -> Words:
-        """Anew for each matcher, because matchers let their tables grow."""
-        vocabulary = load_vocabulary(self.config.lake, self.versions["vocabulary"])
-        known = load_paths(self.config.lake, vocabulary, self.versions["paths"])
-        self._loaded["generation"] = int(known.generations.max())
-        return Words(vocabulary, known.table, known.codes)
+        """Shared by the matchers of a run: they only grow where they match, which is in the workers."""
+        if "words" not in self._loaded:
+            vocabulary = load_vocabulary(self.config.lake, self.versions["vocabulary"])
+            known = load_paths(self.config.lake, vocabulary, self.versions["paths"])
+            self._loaded["generation"] = int(known.generations.max())
+            self._loaded["words"] = Words(vocabulary, known.table, known.codes)
+        words: Words = self._loaded["words"]
+        return words
+
+    def postings(self, date: dt.date, batch: str, wanted: Longs) -> Postings:
+        """`wanted` are always the paths that have branches."""
+        key = f"postings/{date}/{batch}"
+        if key not in self._loaded:
+            version = self.versions["path_documents"]
+            self._loaded[key] = load_postings(self.config.lake, date, batch, wanted, version)
+        postings: Postings = self._loaded[key]
+        return postings
+
+    def sources(self, date: dt.date) -> Sources:
+        key = f"sources/{date}"
+        if key not in self._loaded:
+            self._loaded[key] = _sources(self, date)
+        sources: Sources = self._loaded[key]
+        return sources
 
     @property
     def joined(self) -> Joined | None:
@@ -148,6 +169,7 @@ class Pinned:
 
     def _require_joined(self) -> None:
         """An index that has not met all paths or all branches would lose matches."""
+        self.words  # noqa: B018 - says how many generations of paths there are
         done = commit_note(self.config.lake, "path_branches", self.versions["path_branches"])
         index = commit_note(self.config.lake, "index_partitions")
         inputs = index.get("inputs", {})
@@ -198,7 +220,7 @@ def _questions(
     routed = lake.config.index and (asked_before or sharded)
     for part in _by_need(ask, lake) if routed and asked_before else [_Split(ask, structural=False)]:
         with report.stage("index"):
-            words = lake.words()
+            words = lake.words
             joined = lake.joined
             asked = _asked(part.ask, lake)
             limits = lake.config.evaluation
@@ -207,7 +229,7 @@ def _questions(
             pieces = _pieces(lake, matcher, targets, joined if routed else None, structural=part.structural)
         if pieces:
             dates = sorted({piece.date for piece in pieces})
-            sources = {date: _sources(lake, date) for date in dates}
+            sources = {date: lake.sources(date) for date in dates}
             profiles = part.ask.select(SET_COLUMNS).combine_chunks()
             yield Question(pickle.dumps(matcher, protocol=5), words.codes, profiles, sources), pieces
 
@@ -217,8 +239,8 @@ def candidates(lake: Pinned, interval: Interval, group: Group) -> int:
     everything = sum(interval.batches[batch] for batch in group.batches)
     if not group.asked_before:
         return everything
-    joined = (words := lake.words()) and lake.joined
-    matcher = assemble(lake.config.engine, words, lake.patterns, _asked(group.ask, lake), joined)
+    joined = lake.joined
+    matcher = assemble(lake.config.engine, lake.words, lake.patterns, _asked(group.ask, lake), joined)
     chosen = _routed(lake, matcher, joined, [(interval.date, batch) for batch in group.batches])
     return sum(
         interval.batches[b] if rows is None else rows.size for b, rows in zip(group.batches, chosen, strict=True)
@@ -230,9 +252,8 @@ def _routed(lake: Pinned, matcher: Matcher, joined: Joined | None, batches: list
     everything: list[Any] = [None] * len(batches)
     if joined is None:
         return everything
-    version = lake.versions["path_documents"]
     wanted = np.unique(joined.path_codes)
-    postings = [load_postings(lake.config.lake, date, batch, wanted, version) for date, batch in batches]
+    postings = [lake.postings(date, batch, wanted) for date, batch in batches]
     return route(matcher.engine.store, joined, postings) or everything
 
 
