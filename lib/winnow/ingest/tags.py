@@ -17,8 +17,9 @@ _START_TAG = re.compile(rb"""<[^!?/<>\s](?:[^<>"']|"[^"]*"|'[^']*')*>""")
 _OPAQUE = rb"(?P<opaque>!--|!\[CDATA\[|\?)"
 END_OF = {b"<!--": b"-->", b"<![CDATA[": b"]]>", b"<?": b"?>"}
 # In a DOCTYPE an entity's value may quote tags; the declarations of an internal subset are passed over one by one.
+# Only characters are repeated possessively, never groups: before Python 3.11.5 those match wrongly.
 _DECLARATION = (
-    rb"""(?P<declaration>!(?!--|\[)(?:[^<>"'\[]|"[^"]*"|'[^']*')*+(?:[>\[]|(?P<broken>(?:"[^"]*+|'[^']*+)?+\Z)))"""
+    rb"""(?P<declaration>!(?!--|\[)(?:[^<>"'\[]|"[^"]*+"|'[^']*+')*(?:[>\[]|(?P<broken>(?:"[^"]*+|'[^']*+)?\Z)))"""
 )
 
 
@@ -50,10 +51,10 @@ class Tokens:
 def _rest_of_start_tag(record: bytes) -> bytes:
     """To its `>`; to a `<` that is in no quotes, where the tag has no end."""
     double, single = (
-        quote + rb"[^<" + quote + rb"]*+(?:<(?!/?" + record + rb")[^<" + quote + rb"]*+)*+" for quote in (b'"', b"'")
+        quote + rb"[^<" + quote + rb"]*+(?:<(?!/?" + record + rb")[^<" + quote + rb"]*+)*" for quote in (b'"', b"'")
     )
-    values = rb"""(?:[^<>"']++|""" + double + rb'"|' + single + rb"')*+"
-    cut = rb"(?P<cut>(?:" + double + rb"|" + single + rb""")?+\Z|["'][^>]*+\Z)"""
+    values = rb"""(?:[^<>"']++|""" + double + rb'"|' + single + rb"')*"
+    cut = rb"(?P<cut>(?:" + double + rb"|" + single + rb""")?\Z|["'][^>]*+\Z)"""
     return values + rb"(?:>|" + cut + rb"""|["'][^>]*+>|(?=<))"""
 
 
