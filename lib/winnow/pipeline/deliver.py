@@ -49,7 +49,7 @@ def file_name(destination: str) -> str:
     """Destinations are data, so never a path: what is not a plain word gets a digest.
 
     >>> file_name("desk-1"), file_name("../etc/passwd")
-    ('desk-1.jsonl', 'etc-passwd-7d6103ef.jsonl')
+    ('desk-1.jsonl', 'etc-passwd-7fef78f5.jsonl')
     """
     plain = re.sub(r"[^A-Za-z0-9_.@-]+", "-", destination).strip("-.")[:80]
     if plain == destination:
