@@ -2,7 +2,6 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 LAKE ?= .winnow/lake
-AIRFLOW ?= .winnow/airflow
 PATHS := lib jobs dags tests infra
 COMPILE := .winnow/bootstrap/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url
 
@@ -18,10 +17,10 @@ run: setup ## the sample through Airflow: two dates, then new profiles over both
 	@.venv-airflow/bin/python infra/airflow/sample_run.py --lake $(LAKE)
 
 up: setup ## the live Airflow on loopback
-	@WINNOW_LAKE=$(abspath $(LAKE)) .venv-airflow/bin/python infra/airflow/supervisor.py up --home $(AIRFLOW)
+	@WINNOW_LAKE=$(abspath $(LAKE)) .venv-airflow/bin/python infra/airflow/supervisor.py up
 
 down: ## stop it, with everything it started
-	@.venv-airflow/bin/python infra/airflow/supervisor.py down --home $(AIRFLOW)
+	@.venv-airflow/bin/python infra/airflow/supervisor.py down
 
 query: setup ## ask the published matches, e.g. make query ARGS="--subscriber desk-07 --limit 5"
 	@.venv/bin/winnow query --lake $(LAKE) $(ARGS)

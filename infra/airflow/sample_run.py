@@ -1,6 +1,6 @@
 """`make run`: the sample through the DAGs, for two dates, and then new profiles over both.
 
-Starts a new Airflow of its own on loopback and stops it in the end, also when something fails or somebody interrupts.
+Starts an Airflow of its own on loopback and stops it in the end, also when something fails or somebody interrupts.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def main() -> int:
         "WINNOW_LANDING": str(folder / "landing"),
         "WINNOW_START": "2100-01-01",  # the schedules wait: only what is asked for here runs
     }
-    airflow = Airflow(folder / "run-airflow", port=free_port(), settings=settings)
+    airflow = Airflow(folder / "airflow", port=free_port(), settings=settings)
     start = time.monotonic()
 
     def say(words: str) -> None:
@@ -49,10 +49,7 @@ def main() -> int:
 
     try:
         if airflow.is_live():
-            raise SupervisorError(
-                f"another run is under way, or was killed; `make down AIRFLOW={airflow.home}` stops it"
-            )
-        shutil.rmtree(airflow.home, ignore_errors=True)
+            raise SupervisorError("an Airflow is live here already; `make down` stops it")
         profiles = land_sample(folder, args.documents, say)
         say("starting Airflow on loopback")
         airflow.up()
@@ -94,23 +91,27 @@ def run_dags(airflow: Airflow, landing: Path, profiles: list[str], say: Say) -> 
     client = airflow.client()
     client.wait_for_dags(set(DAGS))
     client.unpause(*DAGS)
-    _declare(landing, profiles[:-NEW_PROFILES])
-    _run(client, "refresh_profiles", {"retire_missing": True}, say)
-    say(f"airflow backfill create --dag-id ingest_documents --from-date {FIRST} --to-date {FIRST}")
-    range_ = ("--from-date", FIRST, "--to-date", FIRST)
-    airflow.airflow("backfill", "create", "--dag-id", "ingest_documents", *range_)
-    # A manual run, since it needs another param, and a DAG has but one backfill at a time.
-    _run(client, "ingest_documents", {"date": SECOND, "record_tag": "trade"}, say)
-    matched = _wait_for_dates(client, "match_documents", say)
-    say(f"{NEW_PROFILES} new profiles; the documents that are there already are asked them by a backfill")
-    _declare(landing, profiles)
-    _run(client, "refresh_profiles", {}, say)
-    both = {"from": FIRST, "to": SECOND}
-    estimate = _run(client, "backfill_profiles", both, say)
-    say("the dry run says:")
-    print(client.xcom("backfill_profiles", estimate, "estimate"))
-    _run(client, "backfill_profiles", {**both, "dry_run": False}, say)
-    return [str(client.xcom("match_documents", matched[date], "report")) for date in (FIRST, SECOND)]
+    try:
+        _declare(landing, profiles[:-NEW_PROFILES])
+        _run(client, "refresh_profiles", {"retire_missing": True}, say)
+        known = {run["dag_run_id"] for run in client.runs("match_documents")}
+        say(f"airflow backfill create --dag-id ingest_documents --from-date {FIRST} --to-date {FIRST}")
+        _backfill(airflow, FIRST)
+        # A manual run, since it needs another param, and a DAG has but one backfill at a time.
+        _run(client, "ingest_documents", {"date": SECOND, "record_tag": "trade"}, say)
+        matched = _wait_for_dates(client, "match_documents", known, say)
+        say(f"{NEW_PROFILES} new profiles; the documents that are there already are asked them by a backfill")
+        _declare(landing, profiles)
+        _run(client, "refresh_profiles", {}, say)
+        range_ = {"from": FIRST, "to": SECOND}
+        estimate = _run(client, "backfill_profiles", range_, say)
+        say("the dry run says:")
+        print(client.xcom("backfill_profiles", estimate, "estimate"))
+        _run(client, "backfill_profiles", {**range_, "dry_run": False}, say)
+        return [str(client.xcom("match_documents", matched[date], "report")) for date in (FIRST, SECOND)]
+    finally:
+        for dag in DAGS:  # the next Airflow here starts with its schedules asleep
+            client.pause(dag)
 
 
 def _declare(landing: Path, profiles: list[str]) -> None:
@@ -125,11 +126,16 @@ def _run(client: Client, dag: str, conf: dict[str, Any], say: Say) -> str:
     return run_id
 
 
-def _wait_for_dates(client: Client, dag: str, say: Say) -> dict[str, str]:
-    """The successful runs of both dates."""
+def _backfill(airflow: Airflow, date: str) -> None:
+    dates = ("--from-date", date, "--to-date", date)
+    airflow.airflow("backfill", "create", "--dag-id", "ingest_documents", *dates, "--reprocess-behavior", "completed")
+
+
+def _wait_for_dates(client: Client, dag: str, known: set[str], say: Say) -> dict[str, str]:
+    """The successful runs of both dates that were not known before."""
 
     def look() -> tuple[dict[str, str] | None, str]:
-        runs = {run["partition_key"]: run for run in client.runs(dag)}
+        runs = {r["partition_key"]: r for r in client.runs(dag) if r["dag_run_id"] not in known and r["partition_key"]}
         for run in runs.values():
             if run["state"] == "failed":
                 raise SupervisorError(_failure(client, dag, run["dag_run_id"]))

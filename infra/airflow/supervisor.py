@@ -31,7 +31,7 @@ COMPONENTS = {
     "dag-processor": ("dag-processor",),
     "api-server": ("api-server", "--host", "127.0.0.1", "--workers", "1"),
 }
-HEALTHY_SECONDS, TERM_SECONDS, KILL_SECONDS = 240.0, 8.0, 20.0
+HEALTHY_SECONDS, TERM_SECONDS, KILL_SECONDS = 240.0, 12.0, 20.0
 
 
 class SupervisorError(Exception):
@@ -73,11 +73,12 @@ class Airflow:
         state = self._state()
         if state is None:
             return []
-        mark, api = state["mark"], {state["pids"].get("api-server", -1)}
-        _signal(_marked(mark) - api, signal.SIGTERM)  # the API last: tasks tell it that they were stopped
-        _wait_for_none(mark, TERM_SECONDS, but=api)
+        mark = state["mark"]
+        for name in ("scheduler", "triggerer", "dag-processor"):  # the API last: tasks report to it
+            _signal(_marked(mark) & {state["pids"].get(name, -1)}, signal.SIGTERM)
+        _wait_for_none(mark, TERM_SECONDS / 2, but={state["pids"].get("api-server", -1)})
         _signal(_marked(mark), signal.SIGTERM)
-        _wait_for_none(mark, TERM_SECONDS)
+        _wait_for_none(mark, TERM_SECONDS / 2)
         stubborn = sorted(_marked(mark))
         end = time.monotonic() + KILL_SECONDS
         while (left := _marked(mark)) and time.monotonic() < end:
