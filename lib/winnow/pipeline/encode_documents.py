@@ -15,7 +15,14 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from winnow.lake.session import driver_host
-from winnow.lake.store import ensure_tables, partition_files, read_rows, replace_partition, require_table
+from winnow.lake.store import (
+    ensure_tables,
+    partition_files,
+    read_rows,
+    replace_partition,
+    require_table,
+    rows_by_partition,
+)
 from winnow.pipeline.document_splits import to_splits
 from winnow.pipeline.encode_task import Encoded, EncodeTask
 from winnow.pipeline.progress import Progress
@@ -36,14 +43,16 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     with report.stage("plan"):
         ensure_tables(config.lake, ("vocabulary", "paths", "path_documents", "encoded_documents"))
         version = require_table(config.lake, "documents").version()
-        files = partition_files(config.lake, "documents", interval, version=version)
-        ids = read_rows(config.lake, "documents", ["document_id"], where=interval, version=version).column(0)
-        known = read_rows(config.lake, "encoded_documents", ["document_id"], where=interval).column(0)
-        new = ids.filter(pc.invert(pc.is_in(ids, value_set=known))).combine_chunks() if len(known) else None
-        count = len(ids) if new is None else len(new)
-        batch = batch_name(ids if new is None else new)
-        splits = to_splits(files, new) if count else []
-    if count:
+        have, known = (_count(config, table) for table in ("documents", "encoded_documents"))
+    report.counts = {"documents": have, "encoded": have - known}
+    if have > known:  # a document is never taken away, and encoded once
+        with report.stage("plan"):
+            files = partition_files(config.lake, "documents", interval, version=version)
+            ids = read_rows(config.lake, "documents", ["document_id"], where=interval, version=version).column(0)
+            old = read_rows(config.lake, "encoded_documents", ["document_id"], where=interval).column(0)
+            new = ids.filter(pc.invert(pc.is_in(ids, value_set=old))).combine_chunks() if known else None
+            batch = batch_name(ids if new is None else new)
+            splits = to_splits(files, new)
         with report.stage("encode"), Progress("encoding", host=driver_host(spark)) as channel:
             context = spark.sparkContext
             tasks = min(len(splits), context.defaultParallelism * 2)
@@ -63,8 +72,12 @@ def run(spark: SparkSession, config: Config) -> RunReport:
                 own = [part for part in parts if part.table == table]
                 replace_partition(config.lake, table, own, {**interval, "batch": batch}, note)
         report.counts["nodes"] = sum(encoded.nodes for encoded in done)
-    report.counts = {"documents": len(ids), "encoded": count, **report.counts}
     return report
+
+
+def _count(config: Config, table: str) -> int:
+    """How many documents of the interval a table has."""
+    return rows_by_partition(config.lake, table, "ingest_date")[(config.date,)]
 
 
 def batch_name(ids: pa.ChunkedArray | pa.Array) -> str:
