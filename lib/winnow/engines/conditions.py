@@ -9,6 +9,7 @@ document has met all of them.
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from winnow.encoding.jit import kernel
 from winnow.engines.access import Rows
@@ -67,7 +68,7 @@ class Conditions:
         columns = (self._required, self._offsets, self._access, self._is_decided)
         return sum(int(column.view.nbytes) for column in columns)
 
-    def add(self, asked: Asked, conditions: Ints, new: range, is_decided: Ints) -> None:
+    def add(self, asked: Asked, conditions: Ints, new: range, is_decided: npt.NDArray[np.bool_]) -> None:
         """Patterns `new` and the condition of each row that they ask for."""
         self.count = max(self.count, int(conditions.max(initial=-1)) + 1)
         owner = asked.owner - new.start
@@ -80,9 +81,9 @@ class Conditions:
         has_any = counts > 0
         access[has_any] = conditions[by_owner[(np.cumsum(counts) - counts)[has_any]]]
         self._access.extend(access)
-        self._is_decided.extend(is_decided.astype(np.bool_))
+        self._is_decided.extend(is_decided)
 
-    def awaited(self, live: "np.typing.NDArray[np.bool_]") -> Awaited:
+    def awaited(self, live: npt.NDArray[np.bool_]) -> Awaited:
         access, is_decided = self._access.view, self._is_decided.view
         decided = np.full(self.count, -1, np.int32)
         wanted = np.flatnonzero(live & is_decided).astype(np.int32)

@@ -5,13 +5,19 @@ Such an engine takes up the conditions of new patterns (`_learn`) and reports wh
 """
 
 from abc import abstractmethod
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
 
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
 from winnow.engines.base import Engine, Funnel, Matches
 from winnow.engines.conditions import Asked, Awaited, Conditions, asked_by, complete
-from winnow.engines.lines import lines_of
+from winnow.engines.intern import select_runs
+from winnow.engines.lines import Lines, lines_of
 from winnow.engines.reading import Read
 from winnow.engines.stamped import Stamped
+from winnow.engines.strategies import STEP_BY_STEP, rewrite
 from winnow.engines.symbols import PathSymbols
 from winnow.engines.twigs import Ints
 from winnow.engines.verify import Verifier
@@ -21,27 +27,52 @@ from winnow.engines.walk import Found, merge
 class FilteringEngine(Engine):
     """`stats` says how large the index is and what the last `match` cost; in counts and bytes, never in seconds."""
 
-    def __init__(self, vocabulary: Vocabulary, paths: PathTable) -> None:
+    def __init__(self, vocabulary: Vocabulary, paths: PathTable, strategy: str = STEP_BY_STEP) -> None:
         super().__init__(vocabulary, paths)
+        self._strategy = strategy
         self.stats: dict[str, int] = {}
         self._conditions = Conditions()
         self._awaited: Awaited | None = None
         self._stamps = Stamped()
         self._symbols = PathSymbols(paths, vocabulary)
-        self._verifier = Verifier(self.store, paths)
         self._has_text = False  # some line ends at text nodes
         self._known_paths = 0
 
     def retire(self, ids: Ints) -> None:
         super().retire(ids)
+        self._changed()
+
+    def _changed(self) -> None:
+        """Other patterns are live now, or there are more."""
         self._awaited = None
 
     def _index(self, new: range) -> None:
         lines = lines_of(self.store.twigs, new.start, new.stop, self.store.height)
+        self.take_up(lines, new, np.ones(len(new), np.bool_))
+
+    def take_up(self, lines: Lines, new: range, chosen: npt.NDArray[np.bool_]) -> None:
+        """Of the new patterns, whose lines these are, learn the chosen ones; the others are never live here."""
         asked = asked_by(lines)
+        if not chosen.all():
+            rows = np.flatnonzero(chosen[asked.owner - new.start])
+            asked = Asked(*select_runs(asked.steps, asked.ends, rows), asked.test[rows], asked.owner[rows])
+        asked, weakened = rewrite(asked, self._strategy)
+        is_decided = (lines.pure | lines.exact).astype(np.bool_) & chosen
+        is_decided[weakened - new.start] = False
         self._has_text = self._has_text or bool((asked.steps >> 1 == 0).any())
-        self._conditions.add(asked, self._learn(asked), new, lines.pure | lines.exact)
-        self._awaited = None
+        self._conditions.add(asked, self._learn(asked), new, is_decided)
+        self._changed()
+
+    def follow(self, live: npt.NDArray[np.bool_]) -> None:
+        """These patterns of a store that is another engine's are wanted."""
+        if not np.array_equal(live, self.live):
+            self._live.resize(live.size, 0)
+            self._live.view[:] = live
+            self._changed()
+
+    @cached_property
+    def _verifier(self) -> Verifier:
+        return Verifier(self.store, self.paths)
 
     def find(self, batch: EncodedBatch) -> Found:
         """What the index alone says of a batch: pairs that it has decided, and pairs to verify."""

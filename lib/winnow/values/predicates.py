@@ -102,16 +102,15 @@ def values_of(batch: EncodedBatch, symbols: Ints, labels: Longs, kinds: Bytes) -
         first, stop = batch.doc_offsets[document], batch.doc_offsets[document + 1]
         text_first, text_stop = batch.text_offsets[document], batch.text_offsets[document + 1]
         for k in range(stop - first + (text_stop - text_first if kinds[0] else 0)):
-            if k < stop - first:
-                symbol = abs(symbols[batch.path[first + k]])
-                start, end = batch.value_start[first + k], batch.value_end[first + k]
-            else:
-                text = text_first + k - (stop - first)
-                symbol = np.int32(0)
-                start, end = batch.text_start[text], batch.text_end[text]
+            text = text_first + k - (stop - first)
+            symbol = np.int32(0) if text >= text_first else abs(symbols[batch.path[first + k]])
             kind = kinds[symbol]
             if not kind:
                 continue
+            if text >= text_first:
+                start, end = batch.text_start[text], batch.text_end[text]
+            else:
+                start, end = batch.value_start[first + k], batch.value_end[first + k]
             if used + 2 > codes.size:
                 codes = np.concatenate((codes, np.empty_like(codes)))
                 found = np.concatenate((found, np.empty_like(found)))
