@@ -88,6 +88,21 @@ def test_a_filter_grows_with_its_patterns() -> None:
     assert stats["messages"] == 1
 
 
+@pytest.mark.parametrize("engine", ["boxpath", "nfa"])
+def test_a_guarded_matcher_looks_at_fewer_documents(engine: str) -> None:
+    documents, profiles = workload(Random(5), documents=200, profiles=30)
+    plain, guarded = Matcher(profiles, engine=engine), Matcher(profiles, engine=engine)
+    guarded.guard_values()
+    assert sorted(guarded.match(documents)) == sorted(plain.match(documents))  # witnesses, too
+    assert guarded.funnel.documents < plain.funnel.documents / 2
+    late = ("late", "/r/a[f1]")
+    plain.add([late])
+    guarded.add([late])  # and the filter is gone
+    assert pairs_of(guarded, documents) == pairs_of(plain, documents)
+    guarded.guard_values()  # which no value can pass by
+    assert pairs_of(guarded, documents) == pairs_of(plain, documents)
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES[1:])
 def test_invoices(strategy: str, corpora: Path) -> None:
     r = Random(8)

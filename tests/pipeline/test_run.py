@@ -104,6 +104,8 @@ def test_the_same_however_it_is_run(spark: SparkSession, lake: str, tmp_path: Pa
     assert from_scratch(spark, lake, again, FIRST, SECOND, engine="b-boxfilter") == expected
     run(spark, str(again), FIRST, SECOND, full=True, shard=30)
     assert answers(str(again)) == expected
+    run(spark, str(again), FIRST, SECOND, full=True, shard=7, engine="nfa+top-down-pruned")
+    assert published(str(again)) == published(lake)  # by other witnesses, where a profile has alternatives
 
     one, many = tmp_path / "one", tmp_path / "many"
     copied = _shuffled(lake, tmp_path / "files")

@@ -9,22 +9,22 @@ themselves, which reads everything.
 import numpy as np
 
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
-from winnow.encoding.select import select_documents
 from winnow.engines.base import Engine, Funnel, Matches
 from winnow.engines.column import Column
 from winnow.engines.filtering import FilteringEngine
 from winnow.engines.lines import Lines, lines_of
+from winnow.engines.selected import match_selected
 from winnow.engines.strategies import TOP_DOWN
 from winnow.engines.symbols import PathSymbols
-from winnow.engines.twigs import Bytes, Floats, Ints, Longs
+from winnow.engines.twigs import Bytes, Floats, Longs
 from winnow.index.codes import LabelCodes
 from winnow.values.bloom import CountingBloom
+from winnow.values.guard import FALSE_POSITIVES, one_each
 from winnow.values.predicates import Predicates, asked_kinds, predicates_of, values_of
 
 FRAGMENTS = 16
-FALSE_POSITIVES = 0.01
 _OPEN = 0  # the fragment of patterns without a predicate
-_ADDITIVE = ("nodes", "new_paths", "candidates", "verified", "matches")
+_ADDITIVE = ("branches", "candidates", "verified", "matches")
 
 
 class PrunedEngine(Engine):
@@ -48,7 +48,7 @@ class PrunedEngine(Engine):
         self._kinds.resize(len(self.store.vocabulary), 0)
         self._kinds.view[:] |= asked_kinds(predicates, len(self.store.vocabulary))
         home, code = np.full(len(new), _OPEN, np.int32), np.zeros(len(new), np.int64)
-        chosen = self._choose(predicates)
+        chosen = one_each(predicates, self._weights(predicates))
         owner = predicates.owner[chosen] - new.start
         home[owner] = 1 + _beginnings(lines, new)[owner] % (FRAGMENTS - 1)
         code[owner] = predicates.codes[chosen]
@@ -58,20 +58,11 @@ class PrunedEngine(Engine):
         for number, fragment in enumerate(self._fragments):
             fragment.take_up(lines, new, home == number)
 
-    def _choose(self, predicates: Predicates) -> Ints:
-        """One row for each owner (§5.3)."""
-        count = predicates.owner.size
-        weight = self._chooser.random(count) if self._chooser else self._rareness(predicates)
-        order = np.lexsort((weight, predicates.owner))
-        owner = predicates.owner[order]
-        first = np.concatenate([[True], owner[1:] != owner[:-1]]) if count else np.zeros(0, np.bool_)
-        return order[first].astype(np.int32)
-
     def _match(self, batch: EncodedBatch) -> Matches:
         self._count()
         values = values_of(batch, self._symbols.signed(), self._labels.all(), self._all_kinds())
         has_nodes = np.diff(batch.doc_offsets) > 0
-        parts, funnel, stats = [], Funnel(documents=batch.documents), {"messages": 0, "pruned": 0}
+        parts, funnel, stats = [], Funnel(documents=batch.documents, nodes=batch.nodes), {"messages": 0, "pruned": 0}
         for number, fragment in enumerate(self._fragments):
             own = self.live & (self._home.view == number)
             if not own.any():
@@ -83,19 +74,19 @@ class PrunedEngine(Engine):
             if not chosen.size:
                 continue
             fragment.follow(own)
-            found = fragment.match(select_documents(batch, chosen))
-            # Nodes of the smaller batch, in those of the whole one.
-            first = np.concatenate([[0], np.cumsum(np.diff(batch.doc_offsets)[chosen])])[:-1]
-            shift = (batch.doc_offsets[chosen] - first)[found.documents]
-            parts.append((chosen[found.documents], found.patterns, found.witnesses + shift))
-            sums = {name: getattr(funnel, name) + getattr(found.funnel, name) for name in _ADDITIVE}
-            funnel = funnel._replace(**sums, branches=funnel.branches + found.funnel.branches)
+            found = match_selected(fragment, batch, chosen)
+            parts.append(found[:3])
+            funnel = funnel._replace(
+                **{name: getattr(funnel, name) + getattr(found.funnel, name) for name in _ADDITIVE}
+            )
             for name, value in fragment.stats.items():
                 stats[name] = stats.get(name, 0) + value
         self.stats = stats
         known, self._known_paths = self._known_paths, len(self.paths) - 1
-        funnel = funnel._replace(paths=self._known_paths, new_paths=self._known_paths - known, nodes=batch.nodes)
-        columns = [np.concatenate([part[k] for part in parts] or [[]]).astype(np.int32) for k in range(3)]
+        funnel = funnel._replace(paths=self._known_paths, new_paths=self._known_paths - known)
+        columns = [
+            np.concatenate([np.zeros(0, np.int32), *(part[k] for part in parts)]).astype(np.int32) for k in range(3)
+        ]
         order = np.argsort(columns[0], kind="stable")
         documents, patterns, witnesses = (column[order] for column in columns)
         return Matches(documents, patterns, witnesses, funnel)
@@ -118,9 +109,10 @@ class PrunedEngine(Engine):
         self._kinds.resize(len(self.store.vocabulary), 0)
         return self._kinds.view
 
-    def _rareness(self, predicates: Predicates) -> Floats:
-        """Without statistics all are alike, and the first is taken."""
-        return np.zeros(predicates.owner.size)
+    def _weights(self, predicates: Predicates) -> Floats:
+        """Of each pattern the lightest predicate is taken (§5.3); without statistics all are alike."""
+        count = predicates.owner.size
+        return self._chooser.random(count) if self._chooser else np.zeros(count)
 
 
 def _beginnings(lines: Lines, new: range) -> Longs:

@@ -6,7 +6,8 @@ Writes: profile_sets, undecided and, per interval, matches_staged in one commit 
 
 Documents that were never asked are read and matched as a whole. Those that were asked before meet new profiles only:
 paths say which documents could satisfy them, structure alone answers what needs no values, and only the rest is read.
-Profiles that outgrow a task's memory are asked shard by shard, each of those documents that its paths let through.
+Profiles that outgrow a task's memory are asked shard by shard, each of those documents that their paths, and then their
+values, let through.
 """
 
 import datetime as dt
@@ -45,7 +46,7 @@ from winnow.pipeline.match_task import Answer, MatchTask, Piece, Question, Sourc
 from winnow.pipeline.progress import Progress
 from winnow.pipeline.publish_matches import recover
 from winnow.pipeline.report import RunReport
-from winnow.pipeline.routing import Postings, home_partitions, load_postings, route
+from winnow.pipeline.routing import Postings, homes_of, load_postings, route
 from winnow.pipeline.words import KnownPaths, load_paths, load_vocabulary
 from winnow.xpath import compile_profile
 
@@ -200,14 +201,16 @@ def _by_question(work: list[Interval]) -> list[tuple[pa.Table, list[tuple[Interv
 
 
 def _shards(ask: pa.Table, size: int, lake: Pinned) -> list[pa.Table]:
-    """Profiles whose branches share an index partition go together, so that few documents go to a shard."""
+    """Few documents should go to a shard: its profiles share an index partition, or all ask for certain values."""
     if ask.num_rows <= size:
         return [ask]
-    asked = _asked(ask.drop(["class"]).append_column("class", pa.repeat("native", ask.num_rows)), lake)
-    homes = home_partitions(lake.config.lake, lake.patterns, asked.pattern_ids)
-    first = np.concatenate([[0], np.cumsum(asked.alternatives)])[:-1]
-    home = np.where(asked.alternatives > 0, homes[np.minimum(first, homes.size - 1)], -1)
-    ask = ask.take(pa.array(np.argsort(home, kind="stable")))
+    patterns = ask.column("patterns").combine_chunks()
+    homes = homes_of(lake.config.lake, patterns.flatten().to_numpy().astype(np.int64), lake.versions)
+    owner = patterns.value_parent_indices().to_numpy()
+    is_open = np.bincount(owner, homes.is_open, minlength=ask.num_rows) > 0
+    home = np.full(ask.num_rows, -1, np.int64)
+    home[owner[::-1]] = homes.partition[::-1]  # of the first pattern
+    ask = ask.take(pa.array(np.lexsort((home, is_open))))
     return [ask.slice(start, size) for start in range(0, ask.num_rows, size)]
 
 
@@ -229,6 +232,8 @@ def _questions(
             asked = _asked(part.ask, lake)
             limits = lake.config.evaluation
             matcher = assemble(lake.config.engine, words, lake.patterns, asked, joined, evaluation=limits)
+            if sharded:
+                matcher.guard_values()
         with report.stage("route"):
             pieces = _pieces(lake, matcher, targets, joined if routed else None, structural=part.structural)
         if pieces:
