@@ -6,7 +6,7 @@ from winnow.encoding import PathTable, Vocabulary
 from winnow.engines.base import Engine, Funnel, Matches
 from winnow.engines.filtering import FilteringEngine
 from winnow.engines.pruned import PrunedEngine
-from winnow.engines.strategies import PRUNED, PRUNED_RANDOM, STRATEGIES
+from winnow.engines.strategies import PRUNED, PRUNED_RANDOM, STEP_BY_STEP, STRATEGIES
 from winnow.errors import UsageError
 
 ENGINES = {
@@ -19,24 +19,30 @@ ENGINES = {
 }
 DEFAULT_ENGINE = "boxpath"
 
-__all__ = ["DEFAULT_ENGINE", "ENGINES", "STRATEGIES", "Engine", "Funnel", "Matches", "create"]
+__all__ = ["DEFAULT_ENGINE", "ENGINES", "STRATEGIES", "Engine", "Funnel", "Matches", "create", "resolve"]
 
 
-def create(name: str, vocabulary: Vocabulary, paths: PathTable) -> Engine:
-    """A new, empty engine over these tables; an encoder grows the same ones.
+def resolve(name: str) -> tuple[type[Engine], str]:
+    """The class of an engine and its strategy for values; none is an empty one.
 
-    The structural engines take a strategy for values behind a plus sign, as in `nfa+bottom-up`.
+    The structural engines take a strategy behind a plus sign, as in `nfa+bottom-up`.
     """
     base, plus, strategy = name.partition("+")
     if base not in ENGINES:
         raise UsageError("unknown_engine", f"there is no engine {base!r}", hint=f"one of {', '.join(ENGINES)}")
     module, _, attribute = ENGINES[base].partition(":")
     kind: type[Engine] = getattr(import_module(module), attribute)
-    if not plus:
-        return kind(vocabulary, paths)
-    if strategy not in STRATEGIES or not issubclass(kind, FilteringEngine):
+    if plus and (strategy not in STRATEGIES or not issubclass(kind, FilteringEngine)):
         strategies = f"+{', +'.join(STRATEGIES)} behind a structural engine such as nfa"
         raise UsageError("unknown_strategy", f"there is no engine {name!r}", hint=strategies)
+    return kind, strategy
+
+
+def create(name: str, vocabulary: Vocabulary, paths: PathTable) -> Engine:
+    """A new, empty engine over these tables; an encoder grows the same ones."""
+    kind, strategy = resolve(name)
+    if not issubclass(kind, FilteringEngine):
+        return kind(vocabulary, paths)
     if strategy in {PRUNED, PRUNED_RANDOM}:
         return PrunedEngine(kind, vocabulary, paths, random=strategy == PRUNED_RANDOM)
-    return kind(vocabulary, paths, strategy)
+    return kind(vocabulary, paths, strategy or STEP_BY_STEP)

@@ -27,6 +27,7 @@ from winnow.lake.store import (
     commit_notes,
     commit_parts,
     ensure_tables,
+    open_table,
     partition_files,
     read_rows,
     replace_partition,
@@ -97,6 +98,8 @@ def _ledger(lake: str, date: dt.date) -> pa.Table:
 def unpublished(lake: str) -> dict[dt.date, int]:
     """The newest staged version of each date, where it is not the published one."""
     found: dict[dt.date, int] = {}
+    if open_table(lake, "matches_staged") is None:
+        return found
     for version, note in commit_notes(lake, "matches_staged"):
         if "date" in note:
             found.setdefault(dt.date.fromisoformat(note["date"]), version)

@@ -16,7 +16,7 @@ from winnow.engines import DEFAULT_ENGINE
 from winnow.errors import TransientError
 from winnow.pipeline import build_index, encode_documents, encode_profiles, join_paths, match_documents, publish_matches
 from winnow.pipeline.metrics import keep_metrics
-from winnow.pipeline.report import RunReport
+from winnow.pipeline.report import RunReport, all_of
 
 ATTEMPTS = 5
 
@@ -82,13 +82,16 @@ def _jobs(spark: SparkSession, config: Config, gate: Gate | None) -> Iterator[Ru
                 ),
             )
             yield matched
-            for date, version in staged.items():
-                if gate:
-                    yield gate.audit(date, version)
-                published = publish_matches.Config(lake=lake, date=date, staged_version=version, run_id=run_id)
-                yield publish_matches.run(published)
+            yield from all_of(_publish(config, gate, date, version) for date, version in staged.items())
         except TransientError as error:
             if error.code not in {"interval_moved", "index_stale"} or attempt == ATTEMPTS - 1:
                 raise
         else:
             return
+
+
+def _publish(config: Config, gate: Gate | None, date: dt.date, version: int) -> Iterator[RunReport]:
+    if gate:
+        yield gate.audit(date, version)
+    published = publish_matches.Config(lake=config.lake, date=date, staged_version=version, run_id=config.run_id)
+    yield publish_matches.run(published)
