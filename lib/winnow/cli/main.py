@@ -37,7 +37,7 @@ COMMANDS = {
     "match-documents": ("winnow.cli.steps", "job: answer what is still open, into matches_staged"),
     "publish-matches": ("winnow.cli.steps", "job: staged answers to matches, deliveries and the ledger"),
     "maintain": ("winnow.cli.steps", "OPTIMIZE, VACUUM and file counts of all tables"),
-    "generate": ("winnow.cli.generate", "make sample documents and profiles"),
+    "generate": ("winnow.cli.generate", "make documents, profiles and DTDs, of any number, from a seed"),
 }
 
 
