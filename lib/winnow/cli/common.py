@@ -73,6 +73,21 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def share(text: str) -> float:
+    """From 0 to 1; percents, too.
+
+    >>> share("0.25"), share("25%")
+    (0.25, 0.25)
+    """
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share from 0 to 1")
+    return value
+
+
 def tag(text: str) -> str:
     """An element's name; an empty one is mostly a variable that was not set.
 

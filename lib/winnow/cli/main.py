@@ -29,6 +29,7 @@ COMMANDS = {
     "explain": ("winnow.cli.explain", "why a document satisfies a profile, or where it fails"),
     "check": ("winnow.cli.check", "what the profile language makes of each profile"),
     "bench": ("winnow.cli.bench", "measure, as ratios in one run"),
+    "reproduce": ("winnow.cli.reproduce", "the figures of the papers, measured again with every engine"),
     "encode-documents": ("winnow.cli.steps", "job: documents to structure, paths and vocabulary"),
     "encode-profiles": ("winnow.cli.steps", "job: profiles to patterns and branches"),
     "build-index": ("winnow.cli.steps", "job: branches to envelope trees in partitions"),
@@ -37,7 +38,7 @@ COMMANDS = {
     "match-documents": ("winnow.cli.steps", "job: answer what is still open, into matches_staged"),
     "publish-matches": ("winnow.cli.steps", "job: staged answers to matches, deliveries and the ledger"),
     "maintain": ("winnow.cli.steps", "OPTIMIZE, VACUUM and file counts of all tables"),
-    "generate": ("winnow.cli.generate", "make sample documents and profiles"),
+    "generate": ("winnow.cli.generate", "make documents, profiles and DTDs, of any number, from a seed"),
 }
 
 

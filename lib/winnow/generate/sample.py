@@ -6,7 +6,7 @@ import json
 import random
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,13 +47,13 @@ def make(vocabulary: str, count: int, seed: int) -> Iterator[tuple[str, str]]:
         yield f"{vocabulary}-{number:06d}.xml", VOCABULARIES[vocabulary](rng)
 
 
-def write_tar(path: Path, documents: Iterator[tuple[str, str]]) -> None:
+def write_tar(path: Path, documents: Iterable[tuple[str, str | bytes]]) -> None:
     with (
         gzip.GzipFile(path, "wb", mtime=0, compresslevel=4) as stream,
         tarfile.open(fileobj=stream, mode="w") as archive,
     ):
         for name, text in documents:
-            content = text.encode()
+            content = text if isinstance(text, bytes) else text.encode()
             member = tarfile.TarInfo(name)
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))

@@ -38,7 +38,7 @@ class Schema:
     def __init__(self, seed: int, shape: Shape = USUAL) -> None:
         r = Random(f"schema/{seed}")
         self.shape = shape
-        self.names = [f"{_syllables(r)}{n:02x}" for n in range(shape.labels)]
+        self.names = [f"{syllables(r)}{n:02x}" for n in range(shape.labels)]
         self._below = [r.sample(range(1, shape.labels), shape.children) for _ in range(shape.labels)]
         self._weights = list(accumulate(1 / (k + 1) ** shape.skew for k in range(shape.children)))
         self._words = ["".join(r.choices("abcdefghijklmnopqrstuvwxyz", k=r.randint(3, 9))) for _ in range(shape.words)]
@@ -145,7 +145,7 @@ class Schema:
         )
 
 
-def _syllables(r: Random) -> str:
+def syllables(r: Random) -> str:
     return "".join(r.choice("bcdfghklmnprst") + r.choice("aeiou") for _ in range(r.randint(3, 5)))
 
 

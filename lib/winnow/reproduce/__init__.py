@@ -1,0 +1,1 @@
+"""The papers' figures, measured again with every engine: `winnow reproduce`."""

@@ -1,0 +1,150 @@
+"""The papers' claims, asked of what was measured. Verdicts come from counts, which every machine has; times are told.
+
+Each function takes the points of a figure, ascending by x, and answers with a finding. A claim about an engine that was
+not measured has no verdict.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+
+class Finding(NamedTuple):
+    claim: str  # in our words
+    holds: bool | None  # none: nothing to judge by
+    sentence: str
+
+
+Points = Sequence[dict[str, Any]]
+Claim = Callable[[Points], Finding]
+
+_TOLERANCE = 1.3
+_COST = "comparisons"
+
+
+def in_proportion(claim: str, engines: Sequence[str], *, to: str = "x", why: str = "") -> Claim:
+    """The count grows as x does, or as another count: by the same factor, give or take a third."""
+
+    def judge(points: Points) -> Finding:
+        told, holds = [], []
+        for engine in engines:
+            some = _measured(points, engine)
+            if len(some) < 2:
+                continue
+            growth = _count(some[-1], engine, _COST) / max(_count(some[0], engine, _COST), 1)
+            factor = _base(some[-1], engine, to) / _base(some[0], engine, to)
+            told.append(f"{engine} {growth:.1f} times for {factor:.1f}")
+            holds.append(1 / _TOLERANCE <= growth / factor <= _TOLERANCE)
+        if not holds:
+            return _unjudged(claim, points, engines)
+        return _finding(claim, all(holds), f"Comparisons grow: {', '.join(told)}.", why)
+
+    return judge
+
+
+def flat(claim: str, engines: Sequence[str], *, asked: slice = slice(None), why: str = "") -> Claim:
+    """The count hardly changes over the points that are asked."""
+
+    def judge(points: Points) -> Finding:
+        told, holds = [], []
+        for engine in engines:
+            values = [_count(point, engine, _COST) for point in _measured(points, engine)[asked]]
+            if len(values) < 2:
+                continue
+            factor = max(values) / max(min(values), 1)
+            told.append(f"{engine} by a factor of {factor:.1f}")
+            holds.append(factor <= _TOLERANCE)
+        if not holds:
+            return _unjudged(claim, points, engines)
+        return _finding(claim, all(holds), f"Comparisons change: {', '.join(told)}.", why)
+
+    return judge
+
+
+def rising(claim: str, engines: Sequence[str], *, falling: bool = False) -> Claim:
+    """The count is higher at the last point than at the first; or lower."""
+
+    def judge(points: Points) -> Finding:
+        told, holds = [], []
+        for engine in engines:
+            some = _measured(points, engine)
+            if len(some) < 2:
+                continue
+            first, last = (_count(point, engine, _COST) for point in (some[0], some[-1]))
+            told.append(f"{engine} from {first:,} to {last:,}")
+            holds.append(last < first if falling else last > first)
+        if not holds:
+            return _unjudged(claim, points, engines)
+        return _finding(claim, all(holds), f"Comparisons: {', '.join(told)}.")
+
+    return judge
+
+
+def fewer(claim: str, better: str, worse: str, times: float, *, why: str = "") -> Claim:
+    """At the last point that both have, the one engine counts at least so many times less than the other."""
+
+    def judge(points: Points) -> Finding:
+        both = [point for point in _measured(points, better) if point in _measured(points, worse)]
+        if not both:
+            return _unjudged(claim, points, (better, worse))
+        last = both[-1]
+        ours, theirs = (_count(last, engine, _COST) for engine in (better, worse))
+        sentence = f"Comparisons at x = {last['x']:,}: {better} {ours:,}, {worse} {theirs:,}"
+        speed = [last["engines"][engine].get("match_us") for engine in (better, worse)]
+        if None not in speed:
+            sentence += f"; matching takes {speed[0]:,.1f} and {speed[1]:,.1f} µs a document"
+        return _finding(claim, ours * times <= theirs, sentence + ".", why)
+
+    return judge
+
+
+def widening(claim: str, better: str, worse: str, count: str, why: str = "") -> Claim:
+    """The one engine counts less than the other at the last point, and by a larger factor than at the first."""
+
+    def judge(points: Points) -> Finding:
+        both = [point for point in _measured(points, better) if point in _measured(points, worse)]
+        if len(both) < 2:
+            return _unjudged(claim, points, (better, worse))
+        first, last = (_count(p, worse, count) / max(_count(p, better, count), 1) for p in (both[0], both[-1]))
+        words = count.replace("_", " ").capitalize()
+        sentence = f"{words} of {worse} for one of {better}: {first:.3f} at first, {last:.3f} at last."
+        return _finding(claim, last > max(first, 1.0), sentence, why)
+
+    return judge
+
+
+def largest_stage(claim: str, engine: str, stage: str) -> Claim:
+    """Only told, not judged: stages are seconds."""
+
+    def judge(points: Points) -> Finding:
+        some = [point for point in points if "stages" in point["engines"].get(engine, {})]
+        if not some:
+            return _unjudged(claim, points, (engine,))
+        stages = some[-1]["engines"][engine]["stages"]
+        whole = sum(stages.values()) or 1.0
+        largest = max(stages, key=stages.get)
+        shares = {name: f"{name} {seconds / whole:.0%}" for name, seconds in stages.items()}
+        return Finding(claim, None, f"Here the largest is {shares[largest]}; {shares[stage]}. Seconds are not judged.")
+
+    return judge
+
+
+def _measured(points: Points, engine: str) -> list[dict[str, Any]]:
+    return [point for point in points if "counts" in point["engines"].get(engine, {})]
+
+
+def _count(point: dict[str, Any], engine: str, count: str) -> int:
+    return int(point["engines"][engine]["counts"].get(count, 0))
+
+
+def _base(point: dict[str, Any], engine: str, to: str) -> float:
+    return float(point["x"]) if to == "x" else float(_count(point, engine, to))
+
+
+def _finding(claim: str, holds: bool, sentence: str, why: str = "") -> Finding:
+    """Where the paper and we differ, the reason is told, if we know one."""
+    return Finding(claim, holds, sentence if holds or not why else f"{sentence} {why}")
+
+
+def _unjudged(claim: str, points: Points, engines: Sequence[str]) -> Finding:
+    missing = [engine for engine in engines if not _measured(points, engine)]
+    return Finding(claim, None, f"Not measured: {', '.join(missing)}." if missing else "Too few points were measured.")
