@@ -6,7 +6,10 @@ Such an engine takes up the conditions of new patterns (`_learn`) and reports wh
 
 from abc import abstractmethod
 
+import numpy as np
+
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
+from winnow.engines.access import expected
 from winnow.engines.base import Engine, Funnel, Matches
 from winnow.engines.conditions import Asked, Awaited, Conditions, asked_by, complete
 from winnow.engines.lines import lines_of
@@ -40,7 +43,8 @@ class FilteringEngine(Engine):
         lines = lines_of(self.store.twigs, new.start, new.stop, self.store.height)
         asked = asked_by(lines)
         self._has_text = self._has_text or bool((asked.steps >> 1 == 0).any())
-        self._conditions.add(asked, self._learn(asked), new, lines.pure | lines.exact)
+        often = expected(asked.steps[asked.ends[:-1]] >> 1, asked.test, self.store, self.selectivity)
+        self._conditions.add(asked, self._learn(asked), new, lines.pure | lines.exact, often)
         self._awaited = None
 
     def find(self, batch: EncodedBatch) -> Found:
@@ -56,6 +60,7 @@ class FilteringEngine(Engine):
             "comparisons": read.comparisons,
             "moves": read.moves,
             "met": len(read.met),
+            "waited": int(np.diff(self._awaited.waiting.offsets)[read.met[:, 1]].sum()),
             "candidates": len(found.matches) + len(found.candidates),
         }
         self.stats["bytes"] += self._conditions.nbytes
