@@ -15,6 +15,7 @@ from winnow.index.codes import text_codes
 from winnow.lake.store import ensure_tables, replace_partition, state, write_rows
 from winnow.pipeline import sample_values
 from winnow.pipeline.sample_values import Config, load_selectivity
+from winnow.report.facts import Bar, gather
 from winnow.values.reservoir import last_rank, ranks
 
 NAMES = [f"{k:03d}" for k in range(60)]
@@ -47,7 +48,7 @@ def test_batches_merged_are_one(tmp_path: Path) -> None:
     keep(killed, {"left by a killed run": NAMES[:35], "all": NAMES})
     expected = count(one)
     assert expected
-    assert {row["documents"] for row in expected} == {20}
+    assert {row["sampled"] for row in expected} == {20}
     assert count(two) == expected
     assert count(killed) == expected
     assert count(killed, 1000) != expected
@@ -72,7 +73,8 @@ def test_rows_say_what_was_counted(lake: str) -> None:
     assert known is not None
     codes = np.array([found["c", "text", "x"]["code"], found["@k", "number", "1"]["code"]])
     assert known.share(codes, text_codes(["c", "@k"])).tolist() == [1, 1 / 3]
-    assert known.per_document(text_codes(["a", "text()"])).tolist() == [1, 2]
+    assert known.documents_with(codes).tolist() == [1, 1 / 3]
+    assert known.documents_labelled(text_codes(["a", "text()"])).tolist() == [1, 1]
 
 
 def test_nothing_new_is_not_counted_again(lake: str) -> None:
@@ -121,6 +123,10 @@ def test_a_run_samples_and_matches(spark: SparkSession, lake: str, tmp_path: Pat
         row["document_id"]: row["content"] for row in rows(lake, "documents")
     }
     assert [row["rank"] for row in samples.values()] == ranks(pa.array(list(samples))).tolist()
+    facts = gather(lake, SECOND)
+    assert facts.sampled == 40
+    assert facts.common[0] == Bar("about = all", 100.0, "40 of 40 nodes")
+    assert [bar.label for bar in facts.rare] == ["text() = all", "about = all"]  # writers occur once
     before = by_delta_rs(f"{lake}/selectivity")
     assert run(spark, lake, FIRST, SECOND)["sample_values"].counts["documents counted"] == 0
     assert by_delta_rs(f"{lake}/selectivity") == before

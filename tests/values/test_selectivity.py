@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from lxml import etree
 
+from engines.test_matches import MAKERS, make
 from engines.truth import Profile, assert_same, pairs_of, taken, truth
 from winnow import Matcher
 from winnow.encoding import Encoder, PathTable, Vocabulary
@@ -18,9 +19,9 @@ from winnow.engines.symbols import PathSymbols
 from winnow.index.codes import text_codes
 from winnow.values.counting import LABEL, NUMBER, SHOWN, TEXT, count_values, merged, selectivity_of
 from winnow.values.reservoir import last_rank, ranks
-from winnow.values.selectivity import UNKNOWN, Selectivity
+from winnow.values.selectivity import UNKNOWN, Counts, Selectivity
 from winnow.xpath.numbers import to_number
-from xpath_strategies import NAMESPACES, document, native_profile
+from xpath_strategies import document
 
 
 def count(documents: list[bytes]) -> pa.Table:
@@ -29,25 +30,31 @@ def count(documents: list[bytes]) -> pa.Table:
     return count_values(batch, PathSymbols(paths, vocabulary).signed(), vocabulary)
 
 
-def by_key(rows: pa.Table) -> dict[tuple[str, str, str | None], int]:
-    """Values are told apart by what is shown of them."""
-    found: Counter[tuple[str, str, str | None]] = Counter()
-    for row in rows.to_pylist():
-        found[row["label"], row["counted"], row["value"]] += row["occurrences"]
-    return dict(found)
+Key = tuple[str, str, str | None]
 
 
-def naive(documents: list[bytes]) -> Counter[tuple[str, str, str | None]]:
-    found: Counter[tuple[str, str, str | None]] = Counter()
+def by_key(rows: pa.Table) -> dict[Key, tuple[int, int]]:
+    """Without numbers, by what is shown; no two values here begin alike for 200 characters."""
+    return {
+        (row["label"], row["counted"], row["value"]): (row["occurrences"], row["documents"])
+        for row in rows.to_pylist()
+        if row["counted"] != NUMBER
+    }
+
+
+def naive(documents: list[bytes]) -> dict[Key, tuple[int, int]]:
+    nodes: Counter[Key] = Counter()
+    owners: Counter[Key] = Counter()
     for content in documents:
         root = etree.fromstring(content)
-        nodes = [(node.tag, node.xpath("string()")) for node in root.xpath("//*")]
-        nodes += [(f"@{name}", value) for node in root.xpath("//*") for name, value in node.attrib.items()]
-        nodes += [("text()", str(text)) for text in root.xpath("//text()")]
-        for label, value in nodes:
-            found[label, LABEL, None] += 1
-            found[label, TEXT, value[:SHOWN]] += 1
-    return found
+        found = [(node.tag, node.xpath("string()")) for node in root.xpath("//*")]
+        found += [(f"@{name}", value) for node in root.xpath("//*") for name, value in node.attrib.items()]
+        found += [("text()", str(text)) for text in root.xpath("//text()")]
+        keys: list[Key] = [(label, LABEL, None) for label, _ in found]
+        keys += [(label, TEXT, value[:SHOWN]) for label, value in found]
+        nodes.update(keys)
+        owners.update(set(keys))
+    return {key: (count, owners[key]) for key, count in nodes.items()}
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -56,21 +63,23 @@ def test_everything_sampled_is_everything_known(seed: int) -> None:
     documents = [document(r).encode() for _ in range(30)]
     rows = count(documents)
     expected = naive(documents)
-    got = {key: occurrences for key, occurrences in by_key(rows).items() if key[1] != NUMBER}
-    assert got == expected
+    assert by_key(rows) == expected
     known = selectivity_of(rows, len(documents))
     for row in rows.to_pylist():
-        label = text_codes([row["label"]])
-        total = expected[row["label"], LABEL, None]
-        assert known.per_document(label).tolist() == [total / 30]
+        label, code = text_codes([row["label"]]), np.array([row["code"]])
+        nodes, owners = expected[row["label"], LABEL, None]
+        assert known.documents_labelled(label).tolist() == [owners / 30]
         if row["counted"] != LABEL:
-            assert known.share(np.array([row["code"]]), label).tolist() == [row["occurrences"] / total]
+            assert known.share(code, label).tolist() == [row["occurrences"] / nodes]
+            assert known.documents_with(code).tolist() == [row["documents"] / 30]
 
 
 def test_texts_of_one_number_are_counted_together() -> None:
     rows = count([b"<a><n>7</n><n> 7.0 </n><n>8</n><n>x</n><n>-0</n><n>0</n></a>"])
-    numbers = {row["value"]: row["occurrences"] for row in rows.to_pylist() if row["counted"] == NUMBER}
-    assert {to_number(str(value)): occurrences for value, occurrences in numbers.items()} == {7: 2, 8: 1, 0: 2}
+    numbers = [row for row in rows.to_pylist() if row["counted"] == NUMBER]
+    nodes = {to_number(row["value"]): row["occurrences"] for row in numbers if row["label"] == "n"}
+    assert nodes == {7: 2, 8: 1, 0: 2}
+    assert {row["documents"] for row in numbers} == {1}
 
 
 def test_values_are_cut_between_characters() -> None:
@@ -87,20 +96,29 @@ def test_counts_of_parts_add_up(seed: int) -> None:
     whole = sorted(count(documents).to_pylist(), key=lambda row: (row["code"], row["counted"]))
     assert sorted(merged(parts).to_pylist(), key=lambda row: (row["code"], row["counted"])) == whole
     one, other = (selectivity_of(rows, 20) for rows in (merged(parts), pa.concat_tables(parts)))
-    for left, right in zip(one, other, strict=True):
-        assert np.array_equal(left, right)
-    assert all(map(np.array_equal, one, pickle.loads(pickle.dumps(one))))
+    for known in (other, pickle.loads(pickle.dumps(one))):
+        for left, right in zip((*one.labels, *one.values), (*known.labels, *known.values), strict=True):
+            assert np.array_equal(left, right)
 
 
 def test_what_was_not_seen_is_rarer_than_what_was() -> None:
     label, other = np.array([1]), np.array([2])
-    known = Selectivity.of(10, label, np.array([1000]), np.array([5]), np.array([1]))
+    known = selected(10, [(1, 1000, 9)], [(5, 1, 1)])
     once, never = known.share(np.array([5, 6]), np.repeat(label, 2))
     assert 0 < never < once == 1 / 1000
+    once, never = known.documents_with(np.array([5, 6]))
+    assert 0 < never < once == 1 / 10
     assert known.share(np.array([5]), other).tolist() == [UNKNOWN]
-    assert 0 < known.per_document(other)[0] < known.per_document(label)[0] == 100
-    nothing = Selectivity.of(0, *(np.zeros(0, np.int64) for _ in range(4)))
+    assert 0 < known.documents_labelled(other)[0] < known.documents_labelled(label)[0] == 0.9
+    nothing = selected(0, [], [])
     assert nothing.share(np.array([5]), label).tolist() == [UNKNOWN]
+    assert 0 < nothing.documents_with(np.array([5]))[0] < 1
+
+
+def selected(documents: int, labels: list[tuple[int, int, int]], values: list[tuple[int, int, int]]) -> Selectivity:
+    """Rows of code, nodes, documents."""
+    rows = (np.array(table, np.int64).reshape(-1, 3).T for table in (labels, values))
+    return Selectivity(documents, *(Counts.of(*columns) for columns in rows))
 
 
 # -- the sample
@@ -132,17 +150,15 @@ def test_a_sample_is_even() -> None:
 
 
 def wrong(documents: list[bytes], r: Random) -> Selectivity:
-    """All that is common is said to be rare, and the other way round; some is made up, some is missing."""
+    """All that is common is said to be rare, and the other way round; some is missing."""
+
+    def turned(counts: Counts) -> Counts:
+        kept = np.array([r.random() < 0.8 for _ in counts.codes])
+        nodes, owners = (column.max() + 1 - column[kept] for column in counts[1:])
+        return Counts.of(counts.codes[kept], nodes, owners)
+
     right = selectivity_of(count(documents), len(documents))
-    kept = np.array([r.random() < 0.8 for _ in right.codes])
-    labels = np.array([r.random() < 0.8 for _ in right.labels])
-    return Selectivity.of(
-        right.documents,
-        right.labels[labels],
-        right.totals.max() + 1 - right.totals[labels],
-        right.codes[kept],
-        right.counts.max() + 1 - right.counts[kept],
-    )
+    return Selectivity(right.documents, turned(right.labels), turned(right.values))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -150,7 +166,7 @@ def wrong(documents: list[bytes], r: Random) -> Selectivity:
 def test_wrong_statistics_lose_nothing(engine: str, seed: int) -> None:
     r = Random(seed)
     documents = [document(r).encode() for _ in range(8)]
-    profiles: list[Profile] = [(f"p{k}", native_profile(r), NAMESPACES, False) for k in range(150)]
+    profiles = [row for kind in MAKERS for row in make(kind, 60, r)]
     for known in (wrong(documents, r), selectivity_of(count(documents), 8)):
         matcher = Matcher(engine=engine)
         matcher.engine.selectivity = known

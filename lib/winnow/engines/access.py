@@ -65,15 +65,20 @@ def passing(symbol: Ints, test: Ints, store: PatternStore, selectivity: Selectiv
     return share
 
 
-def expected(symbol: Ints, test: Ints, store: PatternStore, selectivity: Selectivity | None) -> Floats:
-    """As `passing`: how many such nodes a document has. Nothing known: a test rules out more than a line does."""
+def meeting(symbol: Ints, test: Ints, store: PatternStore, selectivity: Selectivity | None) -> Floats:
+    """Per line, as in `passing`: the share of documents that are expected to have such a node.
+
+    Where nothing is known, a test rules out more than a line does.
+    """
     if selectivity is None:
         return np.where(test == LEAF, 1.0, 0.0)
     labels = text_codes(store.vocabulary.labels())
-    is_any = (symbol == ANY_ELEMENT) | (symbol == ANY_ATTRIBUTE)
-    named = selectivity.per_document(labels[np.where(is_any, 0, np.abs(symbol))])
-    nodes: Floats = np.where(is_any, selectivity.nodes_per_document, named)
-    return nodes * passing(symbol, test, store, selectivity)
+    asked = equalities_of(symbol, test, store.twigs.tests, labels)
+    named = np.flatnonzero((symbol != ANY_ELEMENT) & (symbol != ANY_ATTRIBUTE))
+    share = passing(symbol, test, store, None)
+    share[named] *= selectivity.documents_labelled(labels[np.abs(symbol[named])])
+    share[asked.row] = selectivity.documents_with(asked.codes)
+    return share
 
 
 def choose(branches: Branches, exact: Ints, weights: Floats) -> Accesses:

@@ -67,15 +67,15 @@ class Conditions:
         columns = (self._required, self._offsets, self._access, self._is_decided)
         return sum(int(column.view.nbytes) for column in columns)
 
-    def add(self, asked: Asked, conditions: Ints, new: range, is_decided: Ints, expected: Floats) -> None:
-        """Patterns `new` and the condition of each row that they ask for; `expected` says how often it is met."""
+    def add(self, asked: Asked, conditions: Ints, new: range, is_decided: Ints, often: Floats) -> None:
+        """Patterns `new` and the condition of each row that they ask for; `often` says how often it is met."""
         self.count = max(self.count, int(conditions.max(initial=-1)) + 1)
         owner = asked.owner - new.start
         counts = np.bincount(owner, minlength=len(new))
         self._offsets.extend(len(self._required) + np.cumsum(counts))
         self._required.extend(conditions)
         # What is met equally often: a long line rules out more than a short one.
-        by_owner = np.lexsort((-np.diff(asked.ends), expected, owner))
+        by_owner = np.lexsort((-np.diff(asked.ends), often, owner))
         access = np.full(len(new), -1, np.int32)
         has_any = counts > 0
         access[has_any] = conditions[by_owner[(np.cumsum(counts) - counts)[has_any]]]

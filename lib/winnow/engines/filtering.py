@@ -9,7 +9,7 @@ from abc import abstractmethod
 import numpy as np
 
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
-from winnow.engines.access import expected
+from winnow.engines.access import meeting
 from winnow.engines.base import Engine, Funnel, Matches
 from winnow.engines.conditions import Asked, Awaited, Conditions, asked_by, complete
 from winnow.engines.lines import lines_of
@@ -43,7 +43,7 @@ class FilteringEngine(Engine):
         lines = lines_of(self.store.twigs, new.start, new.stop, self.store.height)
         asked = asked_by(lines)
         self._has_text = self._has_text or bool((asked.steps >> 1 == 0).any())
-        often = expected(asked.steps[asked.ends[:-1]] >> 1, asked.test, self.store, self.selectivity)
+        often = meeting(asked.steps[asked.ends[:-1]] >> 1, asked.test, self.store, self.selectivity)
         self._conditions.add(asked, self._learn(asked), new, lines.pure | lines.exact, often)
         self._awaited = None
 

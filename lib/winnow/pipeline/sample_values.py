@@ -73,8 +73,9 @@ def load_selectivity(lake: str, version: int | None = None) -> Selectivity | Non
     """What the table says; None when nothing is known yet."""
     if open_table(lake, "selectivity") is None:
         return None
-    rows = read_rows(lake, "selectivity", ["counted", "code", "occurrences", "documents"], version=version)
-    return selectivity_of(rows, rows.column("documents")[0].as_py()) if rows.num_rows else None
+    columns = ["counted", "code", "occurrences", "documents", "sampled"]
+    rows = read_rows(lake, "selectivity", columns, version=version)
+    return selectivity_of(rows, rows.column("sampled")[0].as_py()) if rows.num_rows else None
 
 
 def _sampled(config: Config, version: int) -> Iterator[list[bytes]]:
@@ -109,7 +110,7 @@ def _count(contents: list[bytes]) -> pa.Table:
     return count_values(batch, PathSymbols(paths, vocabulary).signed(), vocabulary)
 
 
-def _rows(counted: pa.Table, documents: int) -> pa.Table:
+def _rows(counted: pa.Table, sampled: int) -> pa.Table:
     """The rows of the table: labels, and the values that occur more than once.
 
     A value that occurred once says as little as one that did not; they are most of all values, and are left out.
@@ -123,7 +124,7 @@ def _rows(counted: pa.Table, documents: int) -> pa.Table:
         SELECT label, CASE WHEN label = 'text()' THEN 'text' WHEN label LIKE '@%' THEN 'attribute' ELSE 'element' END
             AS kind, counted, value, code, occurrences::BIGINT AS occurrences,
             occurrences / CASE counted WHEN '{LABEL}' THEN (SELECT sum(total) FROM totals) ELSE total END AS fraction,
-            $documents::BIGINT AS documents
+            documents::BIGINT AS documents, $sampled::BIGINT AS sampled
         FROM kept JOIN totals USING (label) ORDER BY label, counted, occurrences DESC, code
     """
-    return sql(query, {"rows": ROWS, "documents": documents}, counted=counted)
+    return sql(query, {"rows": ROWS, "sampled": sampled}, counted=counted)

@@ -1,7 +1,7 @@
 """The labels and values of documents, counted: rows for people and for `Selectivity` alike."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -10,54 +10,91 @@ import pyarrow.compute as pc
 from winnow.encoding import EncodedBatch, Vocabulary
 from winnow.encoding.jit import kernel
 from winnow.encoding.numbers import parse_number
-from winnow.engines.twigs import Bytes, Ints, Longs
+from winnow.engines.twigs import Bytes, Floats, Ints, Longs
 from winnow.index.codes import text_codes
 from winnow.values.predicates import BY_TEXT, number_code, values_of
-from winnow.values.selectivity import Selectivity
+from winnow.values.selectivity import Counts, Selectivity
 
 SHOWN = 200  # characters of a value
 LABEL, TEXT, NUMBER = "label", "text", "number"  # what a row counts: nodes, or those with a value as text or as number
 _KEY = ["label", "counted", "code"]
 
 
+class _Tally(NamedTuple):
+    """Per distinct code: the position of its first occurrence, and how often it occurs."""
+
+    codes: Longs
+    first: Longs
+    nodes: Longs
+    documents: Longs
+
+
 def count_values(batch: EncodedBatch, symbols: Ints, vocabulary: Vocabulary) -> pa.Table:
-    """Rows (label, counted, code, value, occurrences), each code once; `symbols` are those of paths, signed."""
+    """Rows (label, counted, code, value, occurrences, documents), each code once; `symbols` are those of paths, signed.
+
+    Occurrences are nodes; documents are those that have any.
+    """
     labels = text_codes(vocabulary.labels())
     values = values_of(batch, symbols, labels, np.full(labels.size, BY_TEXT, np.uint8))
-    totals = np.bincount(values.symbols, minlength=labels.size)
-    seen = np.flatnonzero(totals)
-    codes, first, counts = np.unique(values.codes, return_index=True, return_counts=True)
-    start, end = (column[first] for column in _spans(batch))
-    symbol = values.symbols[first]
-    number_codes, is_number = _number_codes(batch.values, start, end, labels[symbol])
-    at = np.flatnonzero(is_number)
-    shown = _shown(batch.values, start, end)
-    names = pa.array(vocabulary.labels(), pa.string())
-    parts = [
-        _rows(names.take(pa.array(seen)), LABEL, labels[seen], pa.nulls(seen.size, pa.string()), totals[seen]),
-        _rows(names.take(pa.array(symbol)), TEXT, codes, shown, counts),
-        _rows(names.take(pa.array(symbol[at])), NUMBER, number_codes[at], shown.take(pa.array(at)), counts[at]),
-    ]
-    return merged(parts)  # texts that are one number have one code
+    owner = np.repeat(np.arange(batch.documents), np.diff(values.ends))
+    names = pa.array(vocabulary.labels(), pa.string()).take(pa.array(values.symbols))
+    start, end = _spans(batch)
+    numbers, number_codes = _numbers(batch.values, start, end, labels[values.symbols])
+
+    def rows(counted: str, codes: Longs, at: Longs, show: Callable[[Longs], pa.Array]) -> pa.Table:
+        tally = _tally(codes[at], owner[at])
+        first = at[tally.first]
+        return pa.table(
+            {
+                "label": names.take(pa.array(first)),
+                "counted": pa.repeat(counted, first.size),
+                "code": tally.codes,
+                "value": show(first),
+                "occurrences": tally.nodes,
+                "documents": tally.documents,
+            }
+        )
+
+    every, numeric = np.arange(values.codes.size), np.flatnonzero(~np.isnan(numbers))
+    return pa.concat_tables(
+        [
+            rows(LABEL, labels[values.symbols], every, lambda first: pa.nulls(first.size, pa.string())),
+            rows(TEXT, values.codes, every, lambda first: _shown(batch.values, start[first], end[first])),
+            rows(NUMBER, number_codes, numeric, lambda first: pa.array(numbers[first]).cast(pa.string())),
+        ]
+    )
 
 
 def merged(counted: Iterable[pa.Table]) -> pa.Table:
-    """Counts of several batches, added up."""
-    rows = pa.concat_tables(counted).group_by(_KEY).aggregate([("value", "min"), ("occurrences", "sum")])
-    return rows.rename_columns([*_KEY, "value", "occurrences"])
+    """Counts of several batches without a common document, added up."""
+    sums = [("value", "min"), ("occurrences", "sum"), ("documents", "sum")]
+    return (
+        pa.concat_tables(counted)
+        .group_by(_KEY)
+        .aggregate(sums)
+        .rename_columns([*_KEY, "value", "occurrences", "documents"])
+    )
 
 
 def selectivity_of(rows: pa.Table, documents: int) -> Selectivity:
     """From counted rows of so many documents."""
     is_label = pc.equal(rows.column("counted"), LABEL)
-    labels, values = rows.filter(is_label), rows.filter(pc.invert(is_label))
-    columns = (part.column(name).to_numpy() for part in (labels, values) for name in ("code", "occurrences"))
-    return Selectivity.of(documents, *columns)
+    labels, values = (
+        Counts.of(*(part.column(name).to_numpy() for name in ("code", "occurrences", "documents")))
+        for part in (rows.filter(is_label), rows.filter(pc.invert(is_label)))
+    )
+    return Selectivity(documents, labels, values)
 
 
-def _rows(label: pa.Array, counted: str, codes: Longs, value: pa.Array, occurrences: Longs) -> pa.Table:
-    columns: dict[str, Any] = {"label": label, "counted": pa.repeat(counted, len(label)), "code": pa.array(codes)}
-    return pa.table(columns | {"value": value, "occurrences": pa.array(occurrences.astype(np.int64))})
+def _tally(codes: Longs, owner: Longs) -> _Tally:
+    """Of codes and the documents that they are in."""
+    order = np.lexsort((owner, codes))
+    codes, owner = codes[order], owner[order]
+    is_first = np.concatenate([[True], codes[1:] != codes[:-1]])[: codes.size]
+    is_document = is_first | np.concatenate([[True], owner[1:] != owner[:-1]])[: codes.size]
+    starts = np.flatnonzero(is_first)
+    documents = np.add.reduceat(is_document.astype(np.int64), starts) if starts.size else starts
+    return _Tally(codes[starts], order[starts], np.diff(starts, append=codes.size), documents)
 
 
 def _spans(batch: EncodedBatch) -> tuple[Longs, Longs]:
@@ -93,11 +130,11 @@ def _cut(values: Bytes, start: Longs, end: Longs) -> tuple[Longs, Bytes]:
 
 
 @kernel
-def _number_codes(values: Bytes, start: Longs, end: Longs, labels: Longs) -> tuple[Longs, Bytes]:
-    codes, is_number = np.zeros(start.size, np.int64), np.zeros(start.size, np.uint8)
+def _numbers(values: Bytes, start: Longs, end: Longs, labels: Longs) -> tuple[Floats, Longs]:
+    """Per value its number and the code of it; not a number has no code."""
+    numbers, codes = np.empty(start.size, np.float64), np.zeros(start.size, np.int64)
     for k in range(start.size):
-        number = parse_number(values, start[k], end[k])
-        if number == number:  # noqa: PLR0124 - not NaN
-            codes[k] = number_code(labels[k], number)
-            is_number[k] = 1
-    return codes, is_number
+        numbers[k] = parse_number(values, start[k], end[k]) + 0.0  # minus zero is zero
+        if numbers[k] == numbers[k]:  # not NaN
+            codes[k] = number_code(labels[k], numbers[k])
+    return numbers, codes
