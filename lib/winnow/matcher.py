@@ -208,7 +208,7 @@ class Matcher:
 
     def guard_values(self) -> None:
         """Put a value filter of the present profiles before them: for many profiles whose values are rare."""
-        self._guard = ValueGuard(self.engine.store)
+        self._guard = ValueGuard(self.engine.store, self.engine.selectivity)
 
     def _match(self, batch: EncodedBatch, content: Any) -> BatchMatches:
         if self._guard and not self._guard.open and batch.with_values:

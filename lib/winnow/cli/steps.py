@@ -65,6 +65,12 @@ def _encode_documents(args: argparse.Namespace, lake: str) -> Iterator["RunRepor
         yield job.run(session, job.Config(lake=lake, date=date, run_id=args.run_id))
 
 
+def _sample_values(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
+    from winnow.pipeline import sample_values as job
+
+    yield job.run(job.Config(lake=lake, run_id=args.run_id))
+
+
 def _encode_profiles(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
     from winnow.lake.session import open_session
     from winnow.pipeline import encode_profiles as job
@@ -140,6 +146,7 @@ _STEPS: dict[str, Callable[[argparse.Namespace, str], Iterator["RunReport"]]] = 
     "prepare": _prepare,
     "match-documents": _match_documents,
     "publish-matches": _publish_matches,
+    "sample-values": _sample_values,
     "encode-profiles": _encode_profiles,
     "build-index": _build_index,
     "join-paths": _join_paths,

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
+from winnow.engines.access import meeting
 from winnow.engines.base import Engine, Funnel, Matches
 from winnow.engines.conditions import Asked, Awaited, Conditions, asked_by, complete
 from winnow.engines.intern import select_runs
@@ -19,7 +20,7 @@ from winnow.engines.reading import Read
 from winnow.engines.stamped import Stamped
 from winnow.engines.strategies import STEP_BY_STEP, rewrite
 from winnow.engines.symbols import PathSymbols
-from winnow.engines.twigs import Ints
+from winnow.engines.twigs import Floats, Ints
 from winnow.engines.verify import Verifier
 from winnow.engines.walk import Found, merge
 
@@ -52,15 +53,11 @@ class FilteringEngine(Engine):
 
     def take_up(self, lines: Lines, new: range, chosen: npt.NDArray[np.bool_]) -> None:
         """Of the new patterns, whose lines these are, learn the chosen ones; the others are never live here."""
-        asked = asked_by(lines)
+        asked, is_decided = self._ask(new, lines)
         if not chosen.all():
             rows = np.flatnonzero(chosen[asked.owner - new.start])
             asked = Asked(*select_runs(asked.steps, asked.ends, rows), asked.test[rows], asked.owner[rows])
-        asked, weakened = rewrite(asked, self._strategy)
-        is_decided = (lines.pure | lines.exact).astype(np.bool_) & chosen
-        is_decided[weakened - new.start] = False
-        self._has_text = self._has_text or bool((asked.steps >> 1 == 0).any())
-        self._conditions.add(asked, self._learn(asked), new, is_decided)
+        self._conditions.add(asked, self._learn(asked), new, is_decided & chosen, self._often(asked))
         self._changed()
 
     def follow(self, live: npt.NDArray[np.bool_]) -> None:
@@ -73,6 +70,18 @@ class FilteringEngine(Engine):
     @cached_property
     def _verifier(self) -> Verifier:
         return Verifier(self.store, self.paths)
+
+    def _ask(self, new: range, lines: Lines) -> tuple[Asked, npt.NDArray[np.bool_]]:
+        """What new patterns ask for, and which of them their only condition decides."""
+        asked, weakened = rewrite(asked_by(lines), self._strategy)
+        is_decided = (lines.pure | lines.exact).astype(np.bool_)
+        is_decided[weakened - new.start] = False
+        self._has_text = self._has_text or bool((asked.steps >> 1 == 0).any())
+        return asked, is_decided
+
+    def _often(self, asked: Asked) -> Floats:
+        """How often documents meet what is asked for."""
+        return meeting(asked.steps[asked.ends[:-1]] >> 1, asked.test, self.store, self.selectivity)
 
     def find(self, batch: EncodedBatch) -> Found:
         """What the index alone says of a batch: pairs that it has decided, and pairs to verify."""
@@ -87,6 +96,7 @@ class FilteringEngine(Engine):
             "comparisons": read.comparisons,
             "moves": read.moves,
             "met": len(read.met),
+            "waited": int(np.diff(self._awaited.waiting.offsets)[read.met[:, 1]].sum()),
             "candidates": len(found.matches) + len(found.candidates),
         }
         self.stats["bytes"] += self._conditions.nbytes

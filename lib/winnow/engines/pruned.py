@@ -19,7 +19,7 @@ from winnow.engines.symbols import PathSymbols
 from winnow.engines.twigs import Bytes, Floats, Longs
 from winnow.index.codes import LabelCodes
 from winnow.values.bloom import CountingBloom
-from winnow.values.guard import FALSE_POSITIVES, one_each
+from winnow.values.guard import FALSE_POSITIVES, one_each, rareness
 from winnow.values.predicates import Predicates, asked_kinds, predicates_of, values_of
 
 FRAGMENTS = 16
@@ -50,12 +50,13 @@ class PrunedEngine(Engine):
         home, code = np.full(len(new), _OPEN, np.int32), np.zeros(len(new), np.int64)
         chosen = one_each(predicates, self._weights(predicates))
         owner = predicates.owner[chosen] - new.start
-        home[owner] = 1 + _beginnings(lines, new)[owner] % (FRAGMENTS - 1)
+        home[owner] = 1 + beginnings(lines, new)[owner] % (FRAGMENTS - 1)
         code[owner] = predicates.codes[chosen]
         self._home.extend(home)
         self._code.extend(code)
         self._is_counted.resize(len(self.store), 0)
         for number, fragment in enumerate(self._fragments):
+            fragment.selectivity = self.selectivity
             fragment.take_up(lines, new, home == number)
 
     def _match(self, batch: EncodedBatch) -> Matches:
@@ -110,12 +111,13 @@ class PrunedEngine(Engine):
         return self._kinds.view
 
     def _weights(self, predicates: Predicates) -> Floats:
-        """Of each pattern the lightest predicate is taken (§5.3); without statistics all are alike."""
-        count = predicates.owner.size
-        return self._chooser.random(count) if self._chooser else np.zeros(count)
+        """Of each pattern the lightest predicate is taken (§5.3)."""
+        if self._chooser:
+            return self._chooser.random(predicates.owner.size)
+        return rareness(predicates, self.selectivity)
 
 
-def _beginnings(lines: Lines, new: range) -> Longs:
+def beginnings(lines: Lines, new: range) -> Longs:
     """Per pattern a number for the two topmost steps of its first line."""
     owner, row = np.unique(lines.owner, return_index=True)
     top = lines.ends[row + 1] - 1

@@ -1,7 +1,8 @@
 """Answer what is still to be asked of the documents of some data intervals.
 
 Reads: encoded_documents, path_documents, documents, document_sources, profiles, profile_patterns, patterns, branches,
-vocabulary, paths, path_branches, ledger, profile_sets, all at the versions that are newest when the job starts.
+vocabulary, paths, path_branches, selectivity, ledger, profile_sets, all at the versions that are newest when the job
+starts.
 Writes: profile_sets, undecided and, per interval, matches_staged in one commit that names those versions.
 
 Documents that were never asked are read and matched as a whole. Those that were asked before meet new profiles only:
@@ -47,7 +48,9 @@ from winnow.pipeline.progress import Progress
 from winnow.pipeline.publish_matches import recover
 from winnow.pipeline.report import RunReport
 from winnow.pipeline.routing import Postings, homes_of, load_postings, route
+from winnow.pipeline.sample_values import load_selectivity
 from winnow.pipeline.words import KnownPaths, load_paths, load_vocabulary
+from winnow.values.selectivity import Selectivity
 from winnow.xpath import compile_profile
 
 SHARD = 2_000_000  # profiles of one matcher in a task's memory; about 1.2 KB each
@@ -101,7 +104,7 @@ def run(spark: SparkSession, config: Config) -> tuple[RunReport, dict[dt.date, i
 
 PINNED = (
     "documents", "document_sources", "encoded_documents", "path_documents", "vocabulary", "paths", "patterns",
-    "branches",
+    "branches", "selectivity",
 )  # fmt: skip
 
 
@@ -109,7 +112,7 @@ class Pinned:
     """The tables of a run at their versions; loaded when something is to be asked, once."""
 
     def __init__(self, config: Config) -> None:
-        ensure_tables(config.lake, TABLES)
+        ensure_tables(config.lake, (*TABLES, "selectivity"))
         self.config = config
         self.profiles = load_profiles(config.lake)
         names = (*PINNED, "path_branches") if config.index else PINNED
@@ -159,6 +162,10 @@ class Pinned:
         if date not in self._sources:
             self._sources[date] = _sources(self, date)
         return self._sources[date]
+
+    @cached_property
+    def selectivity(self) -> Selectivity | None:
+        return load_selectivity(self.config.lake, self.versions["selectivity"])
 
     @cached_property
     def joined(self) -> Joined | None:
@@ -231,7 +238,15 @@ def _questions(
             joined = lake.joined
             asked = _asked(part.ask, lake)
             limits = lake.config.evaluation
-            matcher = assemble(lake.config.engine, words, lake.patterns, asked, joined, evaluation=limits)
+            matcher = assemble(
+                lake.config.engine,
+                words,
+                lake.patterns,
+                asked,
+                joined,
+                evaluation=limits,
+                selectivity=lake.selectivity,
+            )
             if sharded:
                 matcher.guard_values()
         with report.stage("route"):

@@ -14,18 +14,19 @@ from winnow.engines.twigs import Floats, Ints, Longs
 from winnow.index.codes import LabelCodes
 from winnow.values.bloom import CountingBloom
 from winnow.values.predicates import Predicates, asked_kinds, predicates_of, values_of
+from winnow.values.selectivity import Selectivity
 
 FALSE_POSITIVES = 0.01
 
 
 class ValueGuard:
-    """The filter of all patterns of a store."""
+    """The filter of all patterns of a store; without statistics any predicate is as good as another."""
 
-    def __init__(self, store: PatternStore) -> None:
+    def __init__(self, store: PatternStore, selectivity: Selectivity | None) -> None:
         self._labels = LabelCodes(store.vocabulary)
         lines = lines_of(store.twigs, 0, len(store), store.height)
         predicates = predicates_of(lines, store.twigs.tests, self._labels.all())
-        rows = one_each(predicates, np.zeros(predicates.owner.size))
+        rows = one_each(predicates, rareness(predicates, selectivity))
         self.open = len(store) - rows.size  # patterns that no value can rule out
         self._kinds = asked_kinds(predicates, len(store.vocabulary))
         self._filter = CountingBloom(max(1, rows.size), FALSE_POSITIVES)
@@ -40,6 +41,11 @@ class ValueGuard:
         kinds[: self._kinds.size] = self._kinds
         values = values_of(batch, symbols, labels, kinds)
         return self._filter.has_any(values.codes, values.ends)
+
+
+def rareness(predicates: Predicates, selectivity: Selectivity | None) -> Floats:
+    """The lower, the fewer documents have it."""
+    return selectivity.documents_with(predicates.codes) if selectivity else np.zeros(predicates.owner.size)
 
 
 def one_each(predicates: Predicates, weights: Floats) -> Longs:

@@ -38,19 +38,33 @@ class Values(NamedTuple):
     ends: Longs
 
 
-def predicates_of(lines: Lines, tests: Tests, labels: Longs) -> Predicates:
-    """The equality predicates of patterns, given their lines; `labels` are the codes of the vocabulary's labels.
+class Equalities(NamedTuple):
+    """Row `row[k]` of some lines asks for a value of symbol `symbol[k]`; ascending by row."""
+
+    row: Longs
+    symbol: Ints  # not signed; 0 for text nodes
+    kind: Bytes
+    codes: Longs
+
+
+def equalities_of(symbol: Ints, test: Ints, tests: Tests, labels: Longs) -> Equalities:
+    """Those of lines that end at these symbols with these tests; `labels` are the codes of the vocabulary's labels.
 
     A predicate on any element, `*[. = 'x']`, is left out: no label says where to look.
     """
-    symbol = lines.steps[lines.ends[:-1]] >> 1
-    test = np.maximum(lines.test, 0)
-    op = tests.op[test] if tests.op.size else np.zeros(test.size, np.uint8)
+    known = np.maximum(test, 0)
+    op = tests.op[known] if tests.op.size else np.zeros(test.size, np.uint8)
     named = (symbol != ANY_ELEMENT) & (symbol != ANY_ATTRIBUTE)
-    rows = np.flatnonzero((lines.test != LEAF) & ((op == EQ) | (op == NUM_EQ)) & named)
-    symbol, test = np.abs(symbol[rows]), test[rows]
+    rows = np.flatnonzero((test != LEAF) & ((op == EQ) | (op == NUM_EQ)) & named)
+    symbol = np.abs(symbol[rows])
     kind = np.where(op[rows] == EQ, BY_TEXT, BY_NUMBER).astype(np.uint8)
-    return Predicates(lines.owner[rows], symbol, kind, _test_codes(tests, test, labels[symbol]))
+    return Equalities(rows, symbol, kind, _test_codes(tests, test[rows], labels[symbol]))
+
+
+def predicates_of(lines: Lines, tests: Tests, labels: Longs) -> Predicates:
+    """The equality predicates of patterns, given their lines."""
+    found = equalities_of(lines.steps[lines.ends[:-1]] >> 1, lines.test, tests, labels)
+    return Predicates(lines.owner[found.row], found.symbol, found.kind, found.codes)
 
 
 def asked_kinds(predicates: Predicates, symbols: int) -> Bytes:
@@ -61,7 +75,7 @@ def asked_kinds(predicates: Predicates, symbols: int) -> Bytes:
 
 
 @kernel
-def _text_code(label: Any, data: Bytes, start: int, end: int) -> Any:
+def bytes_code(label: Any, data: Bytes, start: int, end: int) -> Any:
     code = mix(label, np.int64(end - start))
     word, filled = np.uint64(0), 0
     for i in range(start, end):
@@ -74,7 +88,7 @@ def _text_code(label: Any, data: Bytes, start: int, end: int) -> Any:
 
 
 @kernel
-def _number_code(label: Any, number: float) -> Any:
+def number_code(label: Any, number: float) -> Any:
     """Numbers that are equal have one code; minus zero is zero."""
     word = np.array([number + 0.0]).view(np.int64)[0]
     return mix(mix(label, np.int64(-1)), word)
@@ -85,9 +99,9 @@ def _test_codes(tests: Tests, test: Ints, labels: Longs) -> Longs:
     codes = np.empty(test.size, np.int64)
     for k in range(test.size):
         if tests.op[test[k]] == EQ:
-            codes[k] = _text_code(labels[k], tests.text, tests.start[test[k]], tests.end[test[k]])
+            codes[k] = bytes_code(labels[k], tests.text, tests.start[test[k]], tests.end[test[k]])
         else:
-            codes[k] = _number_code(labels[k], tests.number[test[k]])
+            codes[k] = number_code(labels[k], tests.number[test[k]])
     return codes
 
 
@@ -115,13 +129,13 @@ def values_of(batch: EncodedBatch, symbols: Ints, labels: Longs, kinds: Bytes) -
                 codes = np.concatenate((codes, np.empty_like(codes)))
                 found = np.concatenate((found, np.empty_like(found)))
             if kind & BY_TEXT:
-                codes[used] = _text_code(labels[symbol], batch.values, start, end)
+                codes[used] = bytes_code(labels[symbol], batch.values, start, end)
                 found[used] = symbol
                 used += 1
             if kind & BY_NUMBER:
                 number = parse_number(batch.values, start, end)
                 if number == number:  # noqa: PLR0124 - not NaN
-                    codes[used] = _number_code(labels[symbol], number)
+                    codes[used] = number_code(labels[symbol], number)
                     found[used] = symbol
                     used += 1
         ends[document + 1] = used
