@@ -14,6 +14,7 @@ ENGINES = {
     "nfa": "winnow.engines.nfa:Nfa",
     "buff": "winnow.engines.buff:Buff",
     "xfilter": "winnow.engines.xfilter:XFilter",
+    "wfilter": "winnow.engines.wfilter:WFilter",
 }
 DEFAULT_ENGINE = "boxpath"
 

@@ -14,11 +14,11 @@ from winnow.engines.twigs import Bytes, Floats, Ints, Longs
 from winnow.xpath.pattern import Op
 
 # How many of the values are expected to pass; only the order matters, and only for cost.
-_PASSING = np.ones(len(Op))
-_PASSING[[Op.EQ, Op.NUM_EQ]] = 0.02
-_PASSING[Op.STARTS_WITH] = 0.1
-_PASSING[Op.CONTAINS] = 0.2
-_PASSING[[Op.LT, Op.LE, Op.GT, Op.GE]] = 0.6
+PASSING = np.ones(len(Op))
+PASSING[[Op.EQ, Op.NUM_EQ]] = 0.02
+PASSING[Op.STARTS_WITH] = 0.1
+PASSING[Op.CONTAINS] = 0.2
+PASSING[[Op.LT, Op.LE, Op.GT, Op.GE]] = 0.6
 
 
 class Branches(NamedTuple):
@@ -48,7 +48,7 @@ class Accesses(NamedTuple):
 
 def choose(branches: Branches, ops: Bytes, exact: Ints, weights: Floats) -> Accesses:
     """`weights` says of each line how often documents have it; `exact` of each pattern that its one test decides it."""
-    rows = _rarest(branches, _PASSING[ops], exact, weights)
+    rows = _rarest(branches, PASSING[ops], exact, weights)
     rows = rows[np.argsort(branches.line[rows], kind="stable")]
     is_bare = branches.test[rows] == LEAF
     bare, tested = rows[is_bare], rows[~is_bare]

@@ -37,11 +37,16 @@ class FilteringEngine(Engine):
         self._awaited = None
 
     def _index(self, new: range) -> None:
+        asked, is_decided = self._ask(new)
+        self._conditions.add(asked, self._learn(asked), new, is_decided)
+        self._awaited = None
+
+    def _ask(self, new: range) -> tuple[Asked, Ints]:
+        """What new patterns ask for, and whether a pattern is decided by what it asks for."""
         lines = lines_of(self.store.twigs, new.start, new.stop, self.store.height)
         asked = asked_by(lines)
         self._has_text = self._has_text or bool((asked.steps >> 1 == 0).any())
-        self._conditions.add(asked, self._learn(asked), new, lines.pure | lines.exact)
-        self._awaited = None
+        return asked, lines.pure | lines.exact
 
     def find(self, batch: EncodedBatch) -> Found:
         """What the index alone says of a batch: pairs that it has decided, and pairs to verify."""
