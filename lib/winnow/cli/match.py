@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("documents", nargs="+", metavar="DOCUMENT", help="files, directories, globs, archives")
     parser.add_argument("--profiles", required=True, metavar="FILE", help="CSV or JSONL with profile_id, xpath, …")
-    engines = "boxpath (default), boxfilter, b-boxfilter, nfa, buff or xfilter: the same answers at other costs"
+    engines = "boxpath (default), boxfilter, b-boxfilter, nfa, buff, xfilter, wfilter: the same answers at other costs"
     parser.add_argument("--engine", default="boxpath", metavar="NAME", help=engines)
     parser.add_argument("--output", default="-", metavar="FILE", help=".csv, .jsonl or .parquet; - is CSV on stdout")
     parser.add_argument("--record-tag", type=tag, help="split container files: each element of this name is a document")

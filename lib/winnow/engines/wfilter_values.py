@@ -13,10 +13,10 @@ from winnow.encoding.jit import inlined, kernel
 from winnow.encoding.simd import raw
 from winnow.engines.families import Families, passing, raw_families
 from winnow.engines.reading import chain_texts, extent_of, longer, more_rows
-from winnow.engines.twigs import Bytes, Ints, Longs
+from winnow.engines.twigs import Bytes, Ints
 from winnow.engines.wfilter_clusters import Clusters, raw_clusters
 from winnow.engines.wfilter_predicates import AROUND, OWN, PLACES, TEXT_AROUND, TEXT_OWN, Index, enter_label, raw_index
-from winnow.engines.wfilter_vectors import EVENTS, Vectors, enter, leave, raw_vectors, test_clusters
+from winnow.engines.wfilter_vectors import EVENTS, VALUES, Vectors, enter, leave, raw_vectors, test_clusters
 
 
 class Board(NamedTuple):
@@ -45,20 +45,31 @@ def _raw_board(board: Board) -> Board:
 
 
 @kernel
+def _enter_passing_at(
+    families: Families, vectors: Vectors, place: int, value: tuple[Bytes, int, int], trail: tuple[Ints, int, int]
+) -> tuple[Ints, int]:
+    values, start, stop = value
+    entries, used, level = trail
+    vectors.counts[VALUES] += 1
+    count = passing(families, place, values, (start, stop), vectors.counts[VALUES])
+    entries = longer(entries, used, used + count)
+    for i in range(count):
+        used = enter(vectors, entries, used, families.room[i], level)
+    return entries, used
+
+
+@inlined
 def _enter_passing(
-    board: Board, spot: tuple[int, int], value: tuple[Bytes, int, int], trail: tuple[Ints, int, int], serials: Longs
+    board: Board, spot: tuple[int, int], value: tuple[Bytes, int, int], trail: tuple[Ints, int, int]
 ) -> tuple[Ints, int]:
     """Enter, at a level, the predicates whose tests the value passes at each place of `places[begin:end]`."""
     begin, end = spot
-    values, start, stop = value
     entries, used, level = trail
     for k in range(begin, end):
         if board.places[k] >= 0:
-            serials[0] += 1
-            count = passing(board.families, board.places[k], values, (start, stop), serials[0])
-            entries = longer(entries, used, used + count)
-            for i in range(count):
-                used = enter(board.vectors, entries, used, board.families.room[i], level)
+            entries, used = _enter_passing_at(
+                board.families, board.vectors, board.places[k], value, (entries, used, level)
+            )
     return entries, used
 
 
@@ -71,7 +82,6 @@ def met_on_nodes(batch: EncodedBatch, symbols: Ints, given: Board) -> Ints:
     heads, following = np.empty(longest, np.int32), np.empty(most_texts, np.int32)
     tops, valued = np.zeros(levels + 2, np.int64), np.zeros(levels + 2, np.int64)  # entries below; values among them
     entries, hits, met = np.empty(64, np.int32), np.empty((1024, 2), np.int32), np.empty((1024, 3), np.int32)
-    serials = np.zeros(1, np.int64)
     found, depth, used = 0, 0, 0
     for document in range(batch.doc_offsets.size - 1):
         stamp = np.int32(board.last_stamp + 1 + document)
@@ -98,18 +108,18 @@ def met_on_nodes(batch: EncodedBatch, symbols: Ints, given: Board) -> Ints:
             place = PLACES * path[node]
             spot = (place + OWN, place + TEXT_AROUND)
             value = (values, batch.value_start[node], batch.value_end[node])
-            entries, used = _enter_passing(board, spot, value, (entries, used, level), serials)
+            entries, used = _enter_passing(board, spot, value, (entries, used, level))
             item = text
             while item >= 0:
                 spot = (place + TEXT_AROUND, place + TEXT_OWN)
                 value = (values, batch.text_start[item], batch.text_end[item])
-                entries, used = _enter_passing(board, spot, value, (entries, used, level), serials)
+                entries, used = _enter_passing(board, spot, value, (entries, used, level))
                 item = following[item - text_first]
             child = node + 1
             while child < end[node] and symbols[path[child]] < 0:
                 spot = (PLACES * path[child] + AROUND, PLACES * path[child] + OWN)
                 value = (values, batch.value_start[child], batch.value_end[child])
-                entries, used = _enter_passing(board, spot, value, (entries, used, level), serials)
+                entries, used = _enter_passing(board, spot, value, (entries, used, level))
                 child += 1
             valued[level] = valued[level - 1] + used - before
             # The leaves below.
@@ -122,7 +132,7 @@ def met_on_nodes(batch: EncodedBatch, symbols: Ints, given: Board) -> Ints:
                 before = used
                 spot = (place + TEXT_OWN, place + PLACES)
                 value = (values, batch.text_start[item], batch.text_end[item])
-                entries, used = _enter_passing(board, spot, value, (entries, used, level + 1), serials)
+                entries, used = _enter_passing(board, spot, value, (entries, used, level + 1))
                 held += used - before
                 item = following[item - text_first]
             child = node + 1
@@ -136,7 +146,7 @@ def met_on_nodes(batch: EncodedBatch, symbols: Ints, given: Board) -> Ints:
                     before = used
                     spot = (PLACES * path[child] + OWN, PLACES * path[child] + TEXT_AROUND)
                     value = (values, batch.value_start[child], batch.value_end[child])
-                    entries, used = _enter_passing(board, spot, value, (entries, used, level + 1), serials)
+                    entries, used = _enter_passing(board, spot, value, (entries, used, level + 1))
                     held += used - before
                 child = end[child]
             if is_event and held:

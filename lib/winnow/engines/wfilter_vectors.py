@@ -16,7 +16,7 @@ from winnow.engines.wfilter_clusters import Clusters
 from winnow.engines.wfilter_expressions import BELOW, CHILD, OP_BITS, START
 
 _OP = (1 << OP_BITS) - 1
-TESTED, OPERATIONS, EVENTS, COUNTS = range(4)
+TESTED, OPERATIONS, EVENTS, VALUES, COUNTS = range(5)
 
 
 class Vectors(NamedTuple):
