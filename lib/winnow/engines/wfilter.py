@@ -29,6 +29,8 @@ from winnow.engines.wfilter_vectors import EVENTS, OPERATIONS, TESTED, new_vecto
 
 
 class WFilter(FilteringEngine):
+    """In `stats`, `comparisons` are expressions that were looked at, and `moves` are operations on words."""
+
     def __init__(self, vocabulary: Vocabulary, paths: PathTable) -> None:
         super().__init__(vocabulary, paths)
         self._predicates, self._expressions = PredicateTable(), RunTable()
