@@ -20,11 +20,11 @@ from winnow.engines.wfilter_clusters import Pool, rarest
 from winnow.xpath import Axis, Kind, Node, Op, Pattern, compile_profile
 from winnow.xpath.limits import DEFAULT_LIMITS
 from winnow.xpath.reference import pattern_holds, read
-from xpath_strategies import document
+from xpath_strategies import NAMESPACES, document, native_profile
 
 from .test_boxfilter import patterns_of
 from .test_matches import SEEDS
-from .truth import Profile, assert_same, pairs_of, truth
+from .truth import Profile, assert_same, pairs_of, taken, truth
 
 
 def build(*xpaths: str) -> WFilter:
@@ -218,6 +218,24 @@ def test_random_lines_across_words() -> None:
     steps = ("/a", "/b", "//a", "//b", "/*", "//*")
     xpaths = sorted({"".join(r.choices(steps, k=r.randint(1, 12))) for _ in range(300)})
     check(documents, xpaths)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_documents_far_down(seed: int) -> None:
+    """What is below the first word, with values, attributes and text on the way."""
+    r = Random(seed)
+    documents = []
+    for _ in range(3):
+        content = document(r)
+        for _ in range(r.choice((r.randint(55, 66), r.randint(118, 131)))):
+            beside, key = r.choice(("", "", "t", "<a/>", "<b k='1'>7</b>")), r.choice(("", " x='1'", " k='7'"))
+            label = r.choice("abcd")
+            content = f"<{label}{key}>{beside}{content}</{label}>"
+        documents.append(content.encode())
+    profiles: list[Profile] = [(str(n), native_profile(r), NAMESPACES, False) for n in range(60)]
+    matcher = Matcher(profiles, engine="wfilter")
+    profiles = taken(matcher, profiles)
+    assert_same(pairs_of(matcher, documents), truth(profiles, documents), profiles, documents)
 
 
 def test_thousands_of_levels() -> None:

@@ -35,6 +35,7 @@ class WFilter(FilteringEngine):
         super().__init__(vocabulary, paths)
         self._predicates, self._expressions = PredicateTable(), RunTable()
         self._is_tested = Column(np.bool_)  # per expression: it asks for values
+        self._last = Column(np.int32)  # per expression: the key of its last label
         self._selectivity = Selectivity()
         self._clusters: tuple[Clusters, Clusters] | None = None  # of expressions without tests, and with
         self._met = Stamped()
@@ -56,7 +57,9 @@ class WFilter(FilteringEngine):
         return Asked(codes, found.ends, found.test, found.owner), found.pure
 
     def _learn(self, asked: Asked) -> Ints:
+        known = len(self._expressions)
         ids = self._expressions.add(asked.steps, asked.ends)
+        self._last.extend(self._predicates.keys(self._pool.items[self._pool.offsets[known + 1 :] - 1]))
         self._is_tested.resize(len(self._expressions), 0)
         self._is_tested.view[ids] = asked.test != LEAF
         self._clusters = None
@@ -65,7 +68,7 @@ class WFilter(FilteringEngine):
     def _read(self, batch: EncodedBatch, symbols: Ints) -> Read:
         plain, tested = self._clustered()
         labels = len(self.store.vocabulary)
-        index = self._predicates.index(labels, self._pool.items[self._pool.offsets[1:] - 1])
+        index = self._predicates.index(labels, self._last.view)
         vectors = new_vectors(len(self._predicates), extent_of(batch, False).levels + 1)
         tree = tree_of(batch, symbols, self.paths.parents, self._has_text)
         ends = ends_on_paths(tree, index, plain, vectors, self._selectivity.seen(labels))
@@ -106,14 +109,12 @@ class WFilter(FilteringEngine):
         return Pool(self._expressions.pool, self._expressions.offsets)
 
     def _size(self) -> dict[str, int]:
-        plain, tested = self._clusters or (None, None)
-        clusters = [part for part in (plain, tested) if part is not None]
+        clusters = self._clusters or ()
         return {
             "predicates": len(self._predicates),
             "clusters": sum(part.size.size for part in clusters),
             "events": self._events,
             "bytes": self._predicates.nbytes
-            + self._expressions.pool.nbytes
-            + self._expressions.offsets.nbytes
+            + sum(int(array.nbytes) for array in (*self._pool, self._last.view, self._is_tested.view))
             + sum(part.nbytes for part in clusters),
         }

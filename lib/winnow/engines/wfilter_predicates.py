@@ -72,9 +72,13 @@ class PredicateTable:
         return self._predicates.pool.reshape(-1, PREDICATE)
 
     def index(self, labels: int, last: Ints) -> Index:
-        """For a vocabulary of so many labels. `last` has the last code of each expression."""
+        """For a vocabulary of so many labels. `last` has the key of each expression's last label."""
         self._reserve(labels)
-        return Index(self._position.view, self._root.view, keys_of(self.rows[last >> OP_BITS, 0]))
+        return Index(self._position.view, self._root.view, last)
+
+    def keys(self, codes: Ints) -> Ints:
+        """The keys of the labels of items."""
+        return keys_of(self.rows[codes >> OP_BITS, 0])
 
     def codes(self, expressions: Expressions, labels: int) -> Ints:
         """Each item as one number: the predicate and, in the lowest bits, how it goes on."""
