@@ -152,14 +152,21 @@ class Matcher:
 
     def match(self, documents: Iterable[Document], *, trusted: bool = False) -> Iterator[Match]:
         """Matches in the order of the documents. `trusted`: they were accepted before, so libxml2 need not see them."""
+        for names, found in self.match_batches(documents, trusted=trusted):
+            places = locate(found.batch, found.witnesses, paths=self.paths, vocabulary=self.vocabulary)
+            rows = zip(found.documents.tolist(), found.profiles.tolist(), places, strict=True)
+            yield from (Match(names[document], self.profile_ids[slot], place) for document, slot, place in rows)
+
+    def match_batches(
+        self, documents: Iterable[Document], *, trusted: bool = False
+    ) -> Iterator[tuple[list[str | int], BatchMatches]]:
+        """As `match`: batch by batch the names of the documents and the matches as flat arrays."""
         for names, contents in self._batches(documents, trusted):
             found = self.match_contents(contents)
             self.refused += [RefusedDocument(names[d], "malformed", "not well-formed") for d in found.malformed]
             given_up = zip(*found[-3:], strict=True)
             self.undecided += [UndecidedPair(names[d], self.profile_ids[slot], *why) for d, slot, why in given_up]
-            places = locate(found.batch, found.witnesses, paths=self.paths, vocabulary=self.vocabulary)
-            rows = zip(found.documents.tolist(), found.profiles.tolist(), places, strict=True)
-            yield from (Match(names[document], self.profile_ids[slot], place) for document, slot, place in rows)
+            yield names, found
 
     def match_contents(self, contents: list[bytes]) -> BatchMatches:
         """One batch of accepted documents."""

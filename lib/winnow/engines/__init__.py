@@ -6,7 +6,7 @@ from winnow.encoding import PathTable, Vocabulary
 from winnow.engines.base import Engine, Funnel, Matches
 from winnow.engines.filtering import FilteringEngine
 from winnow.engines.pruned import PrunedEngine
-from winnow.engines.strategies import PRUNED, PRUNED_RANDOM, STEP_BY_STEP, STRATEGIES
+from winnow.engines.strategies import PRUNED, PRUNED_RANDOM, STRATEGIES
 from winnow.errors import UsageError
 
 ENGINES = {
@@ -16,6 +16,7 @@ ENGINES = {
     "nfa": "winnow.engines.nfa:Nfa",
     "buff": "winnow.engines.buff:Buff",
     "xfilter": "winnow.engines.xfilter:XFilter",
+    "wfilter": "winnow.engines.wfilter:WFilter",
 }
 DEFAULT_ENGINE = "boxpath"
 
@@ -32,8 +33,8 @@ def resolve(name: str) -> tuple[type[Engine], str]:
         raise UsageError("unknown_engine", f"there is no engine {base!r}", hint=f"one of {', '.join(ENGINES)}")
     module, _, attribute = ENGINES[base].partition(":")
     kind: type[Engine] = getattr(import_module(module), attribute)
-    if plus and (strategy not in STRATEGIES or not issubclass(kind, FilteringEngine)):
-        strategies = f"+{', +'.join(STRATEGIES)} behind a structural engine such as nfa"
+    if plus and strategy not in getattr(kind, "strategies", ()):
+        strategies = f"+{', +'.join(STRATEGIES)} behind nfa, buff or xfilter"
         raise UsageError("unknown_strategy", f"there is no engine {name!r}", hint=strategies)
     return kind, strategy
 
@@ -41,8 +42,8 @@ def resolve(name: str) -> tuple[type[Engine], str]:
 def create(name: str, vocabulary: Vocabulary, paths: PathTable) -> Engine:
     """A new, empty engine over these tables; an encoder grows the same ones."""
     kind, strategy = resolve(name)
-    if not issubclass(kind, FilteringEngine):
+    if not strategy or not issubclass(kind, FilteringEngine):
         return kind(vocabulary, paths)
     if strategy in {PRUNED, PRUNED_RANDOM}:
         return PrunedEngine(kind, vocabulary, paths, random=strategy == PRUNED_RANDOM)
-    return kind(vocabulary, paths, strategy or STEP_BY_STEP)
+    return kind(vocabulary, paths, strategy)

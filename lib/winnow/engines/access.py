@@ -19,11 +19,11 @@ from winnow.values.selectivity import UNKNOWN, Selectivity
 from winnow.xpath.pattern import Op
 
 # How many of the values are expected to pass; only the order matters, and only for cost.
-_PASSING = np.ones(len(Op))
-_PASSING[[Op.EQ, Op.NUM_EQ]] = UNKNOWN
-_PASSING[Op.STARTS_WITH] = 0.1
-_PASSING[Op.CONTAINS] = 0.2
-_PASSING[[Op.LT, Op.LE, Op.GT, Op.GE]] = 0.6
+PASSING = np.ones(len(Op))
+PASSING[[Op.EQ, Op.NUM_EQ]] = UNKNOWN
+PASSING[Op.STARTS_WITH] = 0.1
+PASSING[Op.CONTAINS] = 0.2
+PASSING[[Op.LT, Op.LE, Op.GT, Op.GE]] = 0.6
 
 
 class Branches(NamedTuple):
@@ -57,7 +57,7 @@ def passing(symbol: Ints, test: Ints, store: PatternStore, selectivity: Selectiv
     tests = store.twigs.tests
     share = np.ones(test.size)
     is_tested = test != LEAF
-    share[is_tested] = _PASSING[tests.op[test[is_tested]]]
+    share[is_tested] = PASSING[tests.op[test[is_tested]]]
     if selectivity is not None:
         labels = text_codes(store.vocabulary.labels())
         asked = equalities_of(symbol, test, tests, labels)

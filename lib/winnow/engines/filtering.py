@@ -6,6 +6,7 @@ Such an engine takes up the conditions of new patterns (`_learn`) and reports wh
 
 from abc import abstractmethod
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from winnow.engines.intern import select_runs
 from winnow.engines.lines import Lines, lines_of
 from winnow.engines.reading import Read
 from winnow.engines.stamped import Stamped
-from winnow.engines.strategies import STEP_BY_STEP, rewrite
+from winnow.engines.strategies import STEP_BY_STEP, STRATEGIES, rewrite
 from winnow.engines.symbols import PathSymbols
 from winnow.engines.twigs import Floats, Ints
 from winnow.engines.verify import Verifier
@@ -27,6 +28,8 @@ from winnow.engines.walk import Found, merge
 
 class FilteringEngine(Engine):
     """`stats` says how large the index is and what the last `match` cost; in counts and bytes, never in seconds."""
+
+    strategies: ClassVar[tuple[str, ...]] = STRATEGIES  # for values, that it takes
 
     def __init__(self, vocabulary: Vocabulary, paths: PathTable, strategy: str = STEP_BY_STEP) -> None:
         super().__init__(vocabulary, paths)

@@ -198,7 +198,7 @@ FIGURES = {
                 f"distributed-7{part}",
                 DISTRIBUTED,
                 f"Figure 7 ({part})",
-                f"When subscribers hear of it; {predicates} predicates a profile. Part (c) is about distances, so not here.",
+                f"When subscribers hear of it; {predicates} predicates a profile. Part (c) is about distances.",
                 "profiles",
                 sweeps.peers_once(predicates),
                 (
