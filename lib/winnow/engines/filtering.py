@@ -9,7 +9,7 @@ from abc import abstractmethod
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
 from winnow.engines.base import Engine, Funnel, Matches
 from winnow.engines.conditions import Asked, Awaited, Conditions, asked_by, complete
-from winnow.engines.lines import lines_of
+from winnow.engines.lines import Lines, lines_of
 from winnow.engines.reading import Read
 from winnow.engines.stamped import Stamped
 from winnow.engines.symbols import PathSymbols
@@ -38,8 +38,8 @@ class FilteringEngine(Engine):
 
     def _index(self, new: range) -> None:
         lines = lines_of(self.store.twigs, new.start, new.stop, self.store.height)
-        asked = asked_by(lines)
-        self._has_text = self._has_text or bool((asked.steps >> 1 == 0).any())
+        asked = self._asked(new, lines)
+        self._has_text = self._has_text or bool((lines.steps >> 1 == 0).any())
         self._conditions.add(asked, self._learn(asked), new, lines.pure | lines.exact)
         self._awaited = None
 
@@ -77,6 +77,10 @@ class FilteringEngine(Engine):
             matches=matches.shape[1],
         )
         return Matches(matches[0], matches[1], matches[2], funnel)
+
+    def _asked(self, new: range, lines: Lines) -> Asked:
+        """What the document is asked for on behalf of new patterns."""
+        return asked_by(lines)
 
     @abstractmethod
     def _learn(self, asked: Asked) -> Ints:
