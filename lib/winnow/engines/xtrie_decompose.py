@@ -136,7 +136,7 @@ def decompose(twigs: Twigs, first: int, last: int, height: int, first_row: int) 
             for k in range(count):
                 op = twigs.tests.op[pool[at + BODY + k]]
                 indexed += op not in (NE, NUM_NE)
-            up, steps, gaps, is_timed = np.int64(-1), 0, 0, False
+            up, steps, gaps, is_timed = -1, 0, 0, False
             run[depth] = 0
             is_end = is_document and _forks(twigs, twig)
             if not is_document:

@@ -1,7 +1,7 @@
 """XTrie's run-time information: at which levels substrings and rows have matches (Chan et al., ICDE 2002, §4.2).
 
-The paper's array B, of rows and levels, is sparse: an entry is kept for a row at the level of an open element, as a mask
-of the children that are complete. The entries of a row are linked, the deepest first, those of a level as well; so
+The paper's array B, of rows and levels, is sparse: an entry is kept for a row at the level of an open element, with a
+mask of the children that are complete. The entries of a row are linked, the deepest first, those of a level as well; so
 any depth will do. The lazy variant knows of each substring, not of each row, at which levels it was met.
 """
 
@@ -39,7 +39,7 @@ class Turn(NamedTuple):
 
     document: int
     node: int
-    stamp: int
+    stamp: np.int32
 
 
 class Growing(NamedTuple):
@@ -70,7 +70,7 @@ def new_growing(levels: int) -> Growing:
 @kernel
 def with_entries(growing: Growing) -> Growing:
     """Room for more of them."""
-    count = growing.complete.size
+    count = growing.entries.size // ENTRY
     entries = longer(growing.entries, ENTRY * count, ENTRY * (count + 256))
     complete = longer(growing.complete, count, entries.size // ENTRY)
     for entry in range(entries.size // ENTRY - 1, count - 1, -1):
@@ -157,8 +157,9 @@ def reaches_up(rows: Ints, last_meeting: Ints, meetings: Ints, row: int, level: 
 
 
 @inlined
-def hangs_below(rows: Ints, last_entry: Ints, entries: Ints, parent: int, least: int, level: int) -> bool:
-    """Eager: a row has an entry that is as far above the level as it has to be (§4.2, Figure 5, step 11)."""
+def hangs_below(rows: Ints, last_entry: Ints, entries: Ints, row: int, level: int) -> bool:
+    """Eager: the parent of a row has an entry that is as far above the level as it has to be (Figure 5, step 11)."""
+    parent, least = rows[ROW * row + PARENT], rows[ROW * row + LEAST]
     place = level - abs(least)
     if rows[ROW * parent + SUBSTRING] == EMPTY:
         return bool(place == 0 or (least < 0 and place > 0))

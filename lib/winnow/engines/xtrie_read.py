@@ -112,7 +112,7 @@ def read_substrings(batch: EncodedBatch, symbols: Ints, board: Board) -> tuple[R
                     row = awaited[AWAITED * k + AWAITED_ROW]
                     awaited[AWAITED * k + AWAITED_ROW] = -1
                     if stamps[rows[ROW * row + OWNER]] != stamp:
-                        growing = completed(growing, levels, row, awaited[AWAITED * k + AWAITED_LEVEL], turn)
+                        growing = completed(growing, levels, row, int(awaited[AWAITED * k + AWAITED_LEVEL]), turn)
                     k = awaited[AWAITED * k + AWAITED_BEFORE]
                 meetings = longer(meetings, MEETING * met, MEETING * (met + level + 2))
             has_other = symbol < 0 or (symbol > 0 and trie.any_element > 0)  # attributes and elements meet `*`, too
@@ -173,7 +173,7 @@ def read_substrings(batch: EncodedBatch, symbols: Ints, board: Board) -> tuple[R
                             counters[COMPARED] += asked
                             if not fits:
                                 continue
-                        elif above >= 0 and not hangs_below(rows, last_entry, growing.entries, above, least, level):
+                        elif above >= 0 and not hangs_below(rows, last_entry, growing.entries, row, level):
                             continue
                         bits, tail = rows[ROW * row + BITS], rows[ROW * row + TAIL]
                         if bits & INNER:

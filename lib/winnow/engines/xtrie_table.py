@@ -1,4 +1,4 @@
-"""XTrie's substring table: the rows of all patterns, and, per substring, those of live patterns that it is asked for."""
+"""XTrie's substring table: the rows of all patterns, and per substring those of live patterns that it leads to."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from winnow.engines.families import ValueIndex
 from winnow.engines.lines import LEAF
 from winnow.engines.twigs import Bytes, Ints, Longs, Twigs
 from winnow.engines.xtrie_decompose import decompose
-from winnow.engines.xtrie_rows import BITS, INNER, LEAST, MASKS, OWNER, PARENT, ROW, SUBSTRING, TEST
+from winnow.engines.xtrie_rows import BITS, INNER, LEAST, OWNER, PARENT, ROW, SUBSTRING, TEST
 from winnow.engines.xtrie_trie import EMPTY, Trie, TrieTable
 
 # An item of a block: a row, what is above it (a substring when lazy, else a row; -1 for nothing), and how far.

@@ -2,7 +2,7 @@
 
 Every node is a sequence of labels. α says which substring it is; β leads to the longest proper suffix that is a node,
 too. The paper lets β lead to inner nodes only; then a substring that ends another one and that no longer one continues
-would go unnoticed, so here it leads to any node. A third pointer skips, among the suffixes, those that are no substring.
+would go unnoticed, so here it leads to any node. A third pointer skips those suffixes that are no substrings.
 """
 
 from typing import NamedTuple
@@ -78,7 +78,7 @@ def _insert(labels: Ints, ends: Longs, columns: tuple[Ints, ...], slots: Longs, 
     last = slots.size // 2 - 1
     substrings = np.empty(ends.size - 1, np.int32)
     for k in range(ends.size - 1):
-        node = np.int64(0)
+        node = 0
         for i in range(ends[k], ends[k + 1]):
             slot = slot_of(slots, last, node, labels[i])
             if slots[slot] < 0:
