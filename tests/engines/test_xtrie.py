@@ -331,6 +331,14 @@ def test_deep_twigs() -> None:
         assert pairs_of(Matcher(ordered, engine=name), documents) == expected
 
 
+def test_several_tests_at_one_node() -> None:
+    """Also at attributes and text, which have nothing below them; what they left behind must not help a sibling."""
+    documents = [f"<r><a k='{n}'>{m}<b/>t</a><a k='{m}' l='{n}'/></r>".encode() for n in range(6) for m in range(6)]
+    nodes = ("//a/@k", "//a/@*", "//a/text()", "//a", "//*", "//r/*/@*", "//text()")
+    xpaths = [f"{node}[. > 1][. < {n}]" for node in nodes for n in (3, 4)] + ["//a[@k[. > 1][. < 4]][@l > 3]/b"]
+    check(documents, [(x, x, {}, False) for x in xpaths])
+
+
 def test_thousands_of_levels() -> None:
     depth = 5000
     labels = ["r", *("ab"[k % 7 == 3] for k in range(depth - 3)), "a", "c"]

@@ -51,7 +51,8 @@ class XTrie(FilteringEngine):
             self._values = ValueIndex()
             self._blocks = self._table.blocks(self.live, self._values, is_lazy=self.is_lazy)
             self._last_entry.resize(len(self._table), -1)
-            self._last_meeting.resize(self._table.trie.substrings, -1)
+            keys = self._table.trie.substrings if self.is_lazy else len(self._table)
+            self._last_meeting.resize(keys, -1)
         levels = Levels(
             rows=self._blocks.rows,
             masks=self._blocks.masks,

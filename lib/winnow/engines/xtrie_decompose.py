@@ -20,18 +20,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from winnow.encoding.jit import inlined, kernel
+from winnow.encoding.jit import kernel
 from winnow.engines.lines import LEAF
 from winnow.engines.reading import longer
 from winnow.engines.twigs import (
     ANY_ELEMENT,
-    ATTRIBUTE,
     BODY,
     DOCUMENT,
     ELEMENT,
     FLAGS,
     KIND,
-    ORDERED,
     SYMBOL,
     TESTS,
     Ints,
@@ -56,6 +54,7 @@ from winnow.engines.xtrie_rows import (
     TEST,
     TIMED,
 )
+from winnow.engines.xtrie_shape import continues, forks, is_wild, keeps_order
 
 _CHILDREN = 62
 
@@ -67,40 +66,6 @@ class Decomposed(NamedTuple):
     masks: Longs
     labels: Ints
     ends: Longs
-
-
-@inlined
-def _is_wild(pool: Ints, at: int) -> bool:
-    return bool(pool[at + SYMBOL] == ANY_ELEMENT)
-
-
-@inlined
-def _forks(twigs: Twigs, twig: int) -> bool:
-    """There are several ways down from the document before the first label."""
-    pool, offsets = twigs.pool, twigs.offsets
-    while True:
-        body, stop = offsets[twig] + BODY + pool[offsets[twig] + TESTS], offsets[twig + 1]
-        if stop - body != 1 or not _is_wild(pool, offsets[pool[body] >> 1]):
-            return bool(stop - body > 1)
-        twig = pool[body] >> 1
-
-
-@inlined
-def _continues(twigs: Twigs, child: int) -> bool:
-    """The child step leads on to a label, without a gap."""
-    return child & 1 == 0 and not _is_wild(twigs.pool, twigs.offsets[child >> 1])
-
-
-@inlined
-def _keeps_order(twigs: Twigs, twig: int) -> bool:
-    pool, offsets = twigs.pool, twigs.offsets
-    at = offsets[twig]
-    is_kept = pool[at + FLAGS] & ORDERED != 0 and not _is_wild(pool, at)
-    for c in range(at + BODY + pool[at + TESTS], offsets[twig + 1]):
-        below = offsets[pool[c] >> 1]
-        kind = pool[below + FLAGS] & KIND
-        is_kept = is_kept and (kind == ATTRIBUTE or (kind == ELEMENT and not _is_wild(pool, below)))
-    return is_kept
 
 
 @kernel
@@ -131,24 +96,24 @@ def decompose(twigs: Twigs, first: int, last: int, height: int, first_row: int) 
             kind, count = pool[at + FLAGS] & KIND, pool[at + TESTS]
             body, stop = at + BODY + count, offsets[twig + 1]
             fork = stop - body
-            is_document, is_wild = kind == DOCUMENT, _is_wild(pool, at)
+            is_document, is_star = kind == DOCUMENT, is_wild(pool, at)
             indexed = 0
             for k in range(count):
                 op = twigs.tests.op[pool[at + BODY + k]]
                 indexed += op not in (NE, NUM_NE)
             up, steps, gaps, is_timed = -1, 0, 0, False
             run[depth] = 0
-            is_end = is_document and _forks(twigs, twig)
+            is_end = is_document and forks(twigs, twig)
             if not is_document:
                 up, steps, gaps = above[depth - 1], way[depth - 1] + 1, is_deep[depth - 1] | axis
                 is_timed = in_order[depth - 1] and kind == ELEMENT
                 line[depth] = pool[at + SYMBOL]
                 is_end = fork == 0
-                if not is_wild:
+                if not is_star:
                     run[depth] = 1 if axis else run[depth - 1] + 1
-                    is_end = is_timed or fork != 1 or indexed > 0 or not _continues(twigs, pool[body])
-            is_tail = is_wild and is_end and indexed == 0
-            has_tests = not is_wild and (indexed > 1 or (indexed == 1 and fork > 0))
+                    is_end = is_timed or fork != 1 or indexed > 0 or not continues(twigs, pool[body])
+            is_tail = is_star and is_end and indexed == 0
+            has_tests = not is_star and (indexed > 1 or (indexed == 1 and fork > 0))
             row = up
             if is_tail and up >= 0 and is_alone[depth - 1]:
                 rows[ROW * up + TAIL] = steps
@@ -176,7 +141,7 @@ def decompose(twigs: Twigs, first: int, last: int, height: int, first_row: int) 
                 )
                 labels, ends = longer(labels, ends[used], ends[used] + depth + 1), longer(ends, used + 1, used + 2)
                 ends[used + 1] = ends[used]
-                if is_wild and not is_tail:
+                if is_star and not is_tail:
                     labels[ends[used]] = ANY_ELEMENT
                     ends[used + 1] += 1
                 else:
@@ -214,8 +179,8 @@ def decompose(twigs: Twigs, first: int, last: int, height: int, first_row: int) 
                     row = used
                 used += 1
             cursor[depth], stops[depth] = body, stop
-            in_order[depth] = _keeps_order(twigs, twig)
-            is_alone[depth] = fork == 1 and (is_alone[depth - 1] if is_wild else is_end and not has_tests)
+            in_order[depth] = keeps_order(twigs, twig)
+            is_alone[depth] = fork == 1 and (is_alone[depth - 1] if is_star else is_end and not has_tests)
             above[depth] = row
             way[depth], is_deep[depth] = (steps, gaps) if row == up else (0, 0)
             while depth >= 0 and cursor[depth] == stops[depth]:

@@ -1,8 +1,9 @@
 """XTrie's run-time information: at which levels substrings and rows have matches (Chan et al., ICDE 2002, §4.2).
 
 The paper's array B, of rows and levels, is sparse: an entry is kept for a row at the level of an open element, with a
-mask of the children that are complete. The entries of a row are linked, the deepest first, those of a level as well; so
-any depth will do. The lazy variant knows of each substring, not of each row, at which levels it was met.
+mask of the children that are complete, as soon as there is one. The entries of a row are linked, the deepest first,
+those of a level as well; so any depth will do. That a row has a match at a level at all is a *meeting*. The eager
+variant notes meetings row by row, if the parent has a fitting one; the lazy variant notes those of substrings.
 """
 
 from typing import NamedTuple
@@ -13,12 +14,11 @@ from winnow.encoding.jit import inlined, kernel
 from winnow.engines.reading import longer, more_rows
 from winnow.engines.twigs import Ints, Longs
 from winnow.engines.xtrie_rows import BITS, FINAL, LEAST, OWNER, PARENT, ROW, SUBSTRING, TIMED
-from winnow.engines.xtrie_trie import EMPTY
 
 # An entry: its row, its level, the next entry of the row and the next of the level, or -1.
 ENTRY_ROW, LEVEL, HIGHER, BESIDE, ENTRY = range(5)
-# A meeting of a substring: the substring, the level, and the meeting before.
-MET_SUBSTRING, MET_LEVEL, MET_BEFORE, MEETING = range(4)
+# A meeting: its key, a row or a substring, its level, and the last one before with this key.
+MET_KEY, MET_LEVEL, MET_BEFORE, MEETING = range(4)
 # Counters.
 FREE, TASKS, FOUND, COMPARED, MOVED, PROBED, COUNTERS = range(7)
 
@@ -29,7 +29,7 @@ class Levels(NamedTuple):
     rows: Ints
     masks: Longs
     last_entry: Ints  # per row
-    last_meeting: Ints  # per substring
+    last_meeting: Ints  # per key
     stamps: Ints  # per pattern: the stamp of the last document that met it
     is_lazy: bool
 
@@ -123,8 +123,24 @@ def with_task(growing: Growing, row: int, level: int) -> Growing:
 
 
 @inlined
+def key_of(rows: Ints, row: int, is_lazy: bool) -> int:
+    """What the meetings of a row are found by."""
+    return int(rows[ROW * row + SUBSTRING]) if is_lazy else row
+
+
+@inlined
+def noted_as(meetings: Ints, last_meeting: Ints, met: int, key: int, level: int) -> int:
+    """Note a meeting, for which there must be room; how many there are then."""
+    meetings[MEETING * met + MET_KEY] = key
+    meetings[MEETING * met + MET_LEVEL] = level
+    meetings[MEETING * met + MET_BEFORE] = last_meeting[key]
+    last_meeting[key] = met
+    return met + 1
+
+
+@inlined
 def reaches_up(rows: Ints, last_meeting: Ints, meetings: Ints, row: int, level: int) -> tuple[bool, int]:
-    """The substrings above a row that is met at a level were met at fitting levels; and how many were asked for.
+    """Lazy: the substrings above a row that is met at a level were met at fitting levels; how many were asked for.
 
     Each as deep as possible. When that fails, the one below the last gap (`//`) is tried one meeting higher; gaps
     below it need not be, since a deeper place for what lies between leaves more room above.
@@ -157,16 +173,13 @@ def reaches_up(rows: Ints, last_meeting: Ints, meetings: Ints, row: int, level: 
 
 
 @inlined
-def hangs_below(rows: Ints, last_entry: Ints, entries: Ints, row: int, level: int) -> bool:
-    """Eager: the parent of a row has an entry that is as far above the level as it has to be (Figure 5, step 11)."""
-    parent, least = rows[ROW * row + PARENT], rows[ROW * row + LEAST]
+def hangs_below(last_meeting: Ints, meetings: Ints, parent: int, least: int, level: int) -> bool:
+    """Eager: the parent was met as far above the level as it has to be (§4.2, Figure 5, step 11)."""
     place = level - abs(least)
-    if rows[ROW * parent + SUBSTRING] == EMPTY:
-        return bool(place == 0 or (least < 0 and place > 0))
-    entry = last_entry[parent]
-    while entry >= 0 and entries[ENTRY * entry + LEVEL] > place:
-        entry = entries[ENTRY * entry + HIGHER]
-    return bool(entry >= 0 and (least < 0 or entries[ENTRY * entry + LEVEL] == place))
+    meeting = last_meeting[parent]
+    while meeting >= 0 and meetings[MEETING * meeting + MET_LEVEL] > place:
+        meeting = meetings[MEETING * meeting + MET_BEFORE]
+    return bool(meeting >= 0 and (least < 0 or meetings[MEETING * meeting + MET_LEVEL] == place))
 
 
 @kernel

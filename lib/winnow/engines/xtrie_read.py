@@ -13,25 +13,23 @@ from winnow.engines.twigs import ANY_ATTRIBUTE, Ints
 from winnow.engines.xtrie_levels import (
     COMPARED,
     FOUND,
-    FREE,
     MEETING,
     MET_BEFORE,
-    MET_LEVEL,
-    MET_SUBSTRING,
+    MET_KEY,
     MOVED,
     TASKS,
     Levels,
     Turn,
     completed,
     hangs_below,
-    link_entry,
+    key_of,
     new_growing,
+    noted_as,
     reaches_up,
-    with_entries,
 )
-from winnow.engines.xtrie_rows import BITS, INNER, LEAST, OWNER, PARENT, ROW, SPARE, SUBSTRING, TAIL
+from winnow.engines.xtrie_rows import BITS, INNER, LEAST, OWNER, PARENT, ROW, SPARE, TAIL
 from winnow.engines.xtrie_settle import close_level, settle
-from winnow.engines.xtrie_table import ITEM, ITEM_ABOVE, ITEM_LEAST, ITEM_ROW, Blocks
+from winnow.engines.xtrie_table import ITEM, ITEM_ABOVE, ITEM_BITS, ITEM_LEAST, ITEM_ROW, Blocks
 from winnow.engines.xtrie_trie import ALPHA, NODE, SUFFIX, followed
 
 # A row whose tail is awaited, or -1, the level of its match, that of the tail's end, and the last one awaited there.
@@ -50,15 +48,15 @@ class Board(NamedTuple):
 def read_substrings(batch: EncodedBatch, symbols: Ints, board: Board) -> tuple[Read, int]:
     """The patterns whose rows each document completes, and how often a block of the table was looked up.
 
-    Eager: every substring that ends at an element is looked up, and each row whose parent has an entry gets one. Lazy:
-    only rows without children are looked up; of the others it is noted at which levels their substrings were met.
+    Eager: every substring that ends at an element is looked up, and the meeting of each row is noted whose parent was
+    met. Lazy: only rows without children are looked up; for the others the meetings of substrings are noted.
     """
     levels, is_lazy = board.levels, board.levels.is_lazy
     trie, rows = board.blocks.trie, raw(levels.rows)
     nodes, slots, last_slot = raw(trie.nodes), raw(trie.slots), trie.slots.size // 2 - 1
     offsets, items = raw(board.blocks.block.offsets), raw(board.blocks.block.items)
     place_of, is_inner = raw(board.blocks.place), raw(board.blocks.is_inner)
-    last_entry, last_meeting, stamps = raw(levels.last_entry), raw(levels.last_meeting), raw(levels.stamps)
+    last_meeting, stamps = raw(levels.last_meeting), raw(levels.stamps)
     families = raw_families(board.families)
     values, path, symbol_of = raw(batch.values), raw(batch.path), raw(symbols)
     highest, longest, most_texts = extent_of(batch, board.has_text)
@@ -94,7 +92,7 @@ def read_substrings(batch: EncodedBatch, symbols: Ints, board: Board) -> tuple[R
                     growing = close_level(growing, levels, meetings, opened, turn)
                 while met > met_tops[opened]:
                     met -= 1
-                    last_meeting[meetings[MEETING * met + MET_SUBSTRING]] = meetings[MEETING * met + MET_BEFORE]
+                    last_meeting[meetings[MEETING * met + MET_KEY]] = meetings[MEETING * met + MET_BEFORE]
                 while waiting > awaited_tops[opened]:
                     waiting -= 1
                     if awaited[AWAITED * waiting + AWAITED_ROW] >= 0:
@@ -103,10 +101,9 @@ def read_substrings(batch: EncodedBatch, symbols: Ints, board: Board) -> tuple[R
                 opened -= 1
             if is_end:
                 break
-            is_open = symbol > 0 or node < first
-            if is_open:
-                opened = level
-                met_tops[level], awaited_tops[level] = met, waiting
+            opened = level  # that of an attribute or text is closed with the next turn
+            met_tops[level], awaited_tops[level] = met, waiting
+            if symbol > 0:
                 k, awaited_at[level] = awaited_at[level], -1
                 while k >= 0:
                     row = awaited[AWAITED * k + AWAITED_ROW]
@@ -114,7 +111,6 @@ def read_substrings(batch: EncodedBatch, symbols: Ints, board: Board) -> tuple[R
                     if stamps[rows[ROW * row + OWNER]] != stamp:
                         growing = completed(growing, levels, row, int(awaited[AWAITED * k + AWAITED_LEVEL]), turn)
                     k = awaited[AWAITED * k + AWAITED_BEFORE]
-                meetings = longer(meetings, MEETING * met, MEETING * (met + level + 2))
             has_other = symbol < 0 or (symbol > 0 and trie.any_element > 0)  # attributes and elements meet `*`, too
             for walk in range(2 if has_other else 1):
                 at = 0
@@ -130,13 +126,6 @@ def read_substrings(batch: EncodedBatch, symbols: Ints, board: Board) -> tuple[R
                     at = nodes[NODE * at + SUFFIX]
                 while at > 0 or node < first:
                     substring = nodes[NODE * at + ALPHA]
-                    if is_lazy and is_open and is_inner[substring]:
-                        meetings[MEETING * met + MET_SUBSTRING] = substring
-                        meetings[MEETING * met + MET_LEVEL] = level
-                        meetings[MEETING * met + MET_BEFORE] = last_meeting[substring]
-                        last_meeting[substring] = met
-                        met += 1
-                        counters[MOVED] += 1
                     count = 0
                     if place_of[substring] >= 0:
                         valued += 1
@@ -148,23 +137,32 @@ def read_substrings(batch: EncodedBatch, symbols: Ints, board: Board) -> tuple[R
                     begin, size = offsets[substring], offsets[substring + 1] - offsets[substring]
                     probes += size > 0 or place_of[substring] >= 0
                     counters[COMPARED] += size + count
+                    meetings = longer(meetings, MEETING * met, MEETING * (met + size + 1))
+                    noted = met
+                    if is_lazy and is_inner[substring]:
+                        met = noted_as(raw(meetings), last_meeting, met, substring, level)
                     for k in range(size + count):
                         if k < size:
                             item = ITEM * (begin + k)
-                            row, above, least = (
-                                items[item + ITEM_ROW],
-                                items[item + ITEM_ABOVE],
-                                items[item + ITEM_LEAST],
-                            )
+                            row, bits = items[item + ITEM_ROW], items[item + ITEM_BITS]
+                            above, least = items[item + ITEM_ABOVE], items[item + ITEM_LEAST]
                         else:
                             row = families.room[k - size]
+                            bits = rows[ROW * row + BITS]
                             above, least = rows[ROW * row + PARENT], rows[ROW * row + LEAST]
-                            if is_lazy and above >= 0:
-                                above = rows[ROW * above + SUBSTRING]
+                            if above >= 0:
+                                above = key_of(rows, above, is_lazy)
                         if above < 0:
                             if level != least and (least > 0 or level < -least):
                                 continue
-                        elif is_lazy and last_meeting[above] < 0:
+                        elif is_lazy:
+                            if last_meeting[above] < 0:
+                                continue
+                        elif not hangs_below(last_meeting, raw(meetings), above, least, level):
+                            continue
+                        if bits & INNER:
+                            if bits & SPARE == 0 or last_meeting[row] < 0:
+                                met = noted_as(raw(meetings), last_meeting, met, row, level)
                             continue
                         if stamps[rows[ROW * row + OWNER]] == stamp:
                             continue
@@ -173,15 +171,8 @@ def read_substrings(batch: EncodedBatch, symbols: Ints, board: Board) -> tuple[R
                             counters[COMPARED] += asked
                             if not fits:
                                 continue
-                        elif above >= 0 and not hangs_below(rows, last_entry, growing.entries, row, level):
-                            continue
-                        bits, tail = rows[ROW * row + BITS], rows[ROW * row + TAIL]
-                        if bits & INNER:
-                            if bits & SPARE == 0 or last_entry[row] < 0:
-                                if counters[FREE] < 0:
-                                    growing = with_entries(growing)
-                                link_entry(growing, last_entry, row, level, -1)
-                        elif tail == 0:
+                        tail = rows[ROW * row + TAIL]
+                        if tail == 0:
                             growing = completed(growing, levels, row, level, turn)
                         elif level + tail <= highest:
                             awaited = longer(awaited, AWAITED * waiting, AWAITED * (waiting + 1))
@@ -191,6 +182,7 @@ def read_substrings(batch: EncodedBatch, symbols: Ints, board: Board) -> tuple[R
                             awaited[AWAITED * waiting + AWAITED_BEFORE] = awaited_at[level + tail]
                             awaited_at[level + tail] = waiting
                             waiting += 1
+                    counters[MOVED] += met - noted
                     if at == 0:
                         break
                     at = nodes[NODE * at + SUFFIX]

@@ -17,6 +17,7 @@ from winnow.engines.xtrie_levels import (
     Growing,
     Levels,
     Turn,
+    key_of,
     link_entry,
     reaches_up,
     with_entries,
@@ -34,10 +35,8 @@ from winnow.engines.xtrie_rows import (
     OWNER,
     PARENT,
     ROW,
-    SUBSTRING,
     TIMED,
 )
-from winnow.engines.xtrie_trie import EMPTY
 
 
 @kernel
@@ -64,24 +63,16 @@ def settle(growing: Growing, levels: Levels, meetings: Ints, turn: Turn) -> Grow
             growing = with_found(growing, stamps, owner, turn)
             continue
         parent, least = rows[ROW * row + PARENT], rows[ROW * row + LEAST]
-        is_empty = rows[ROW * parent + SUBSTRING] == EMPTY
         bit, before = 1 << rows[ROW * row + BIT], masks[MASKS * row + BEFORE]
         place = level - abs(least)  # the next level at which the parent may be
         deeper, entry = -1, last_entry[parent]
-        meeting = last_meeting[rows[ROW * parent + SUBSTRING]] if is_lazy else -1
-        while place >= 0:
-            while entry >= 0 and growing.entries[ENTRY * entry + LEVEL] > place:
-                deeper, entry = entry, growing.entries[ENTRY * entry + HIGHER]
-            if is_lazy:
-                while meeting >= 0 and meetings[MEETING * meeting + MET_LEVEL] > place:
-                    meeting = meetings[MEETING * meeting + MET_BEFORE]
-                at = meetings[MEETING * meeting + MET_LEVEL] if meeting >= 0 else -1
-            elif is_empty:
-                at = 0
-            else:
-                at = growing.entries[ENTRY * entry + LEVEL] if entry >= 0 else -1
-            if at < 0 or (least >= 0 and at != place):
+        meeting = last_meeting[key_of(rows, parent, is_lazy)]
+        while True:
+            while meeting >= 0 and meetings[MEETING * meeting + MET_LEVEL] > place:
+                meeting = meetings[MEETING * meeting + MET_BEFORE]
+            if meeting < 0 or (least >= 0 and meetings[MEETING * meeting + MET_LEVEL] != place):
                 break
+            at = int(meetings[MEETING * meeting + MET_LEVEL])
             counters[COMPARED] += 1
             while entry >= 0 and growing.entries[ENTRY * entry + LEVEL] > at:
                 deeper, entry = entry, growing.entries[ENTRY * entry + HIGHER]

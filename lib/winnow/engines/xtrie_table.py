@@ -11,10 +11,10 @@ from winnow.engines.lines import LEAF
 from winnow.engines.twigs import Bytes, Ints, Longs, Twigs
 from winnow.engines.xtrie_decompose import decompose
 from winnow.engines.xtrie_rows import BITS, INNER, LEAST, OWNER, PARENT, ROW, SUBSTRING, TEST
-from winnow.engines.xtrie_trie import EMPTY, Trie, TrieTable
+from winnow.engines.xtrie_trie import Trie, TrieTable
 
-# An item of a block: a row, what is above it (a substring when lazy, else a row; -1 for nothing), and how far.
-ITEM_ROW, ITEM_ABOVE, ITEM_LEAST, ITEM = range(4)
+# An item of a block: a row, the key of what is above it or -1, how far, and the bits of the row. See `key_of`.
+ITEM_ROW, ITEM_ABOVE, ITEM_LEAST, ITEM_BITS, ITEM = range(5)
 
 
 class Blocks(NamedTuple):
@@ -61,15 +61,14 @@ class SubstringTable:
         place = np.full(substrings, -1, np.int32)
         place[places] = np.arange(places.size)
         values.add(place_of.astype(np.int32), rows[tested, TEST], tested.astype(np.int32))
-        # The empty substring needs no asking: its rows come into being when something below them is complete.
-        is_asked = ~is_inner if is_lazy else ~is_inner | (rows[:, SUBSTRING] != EMPTY)
-        chosen = np.flatnonzero(is_live & is_asked & ~has_test)
+        chosen = np.flatnonzero(is_live & ~has_test & ~(is_lazy & is_inner))
         chosen = chosen[np.argsort(rows[chosen, SUBSTRING], kind="stable")]
         above = rows[chosen, PARENT]
         items = np.empty((chosen.size, ITEM), np.int32)
         items[:, ITEM_ROW] = chosen
         items[:, ITEM_ABOVE] = np.where(above < 0, -1, rows[above, SUBSTRING] if is_lazy else above)
         items[:, ITEM_LEAST] = rows[chosen, LEAST]
+        items[:, ITEM_BITS] = rows[chosen, BITS]
         offsets = np.zeros(substrings + 1, np.int64)
         np.cumsum(np.bincount(rows[chosen, SUBSTRING], minlength=substrings), out=offsets[1:])
         inner = np.zeros(substrings, np.uint8)
