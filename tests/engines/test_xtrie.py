@@ -13,6 +13,7 @@ from winnow import Matcher
 from winnow.encoding import PathTable, Vocabulary
 from winnow.engines import create
 from winnow.engines.twigs import ANY_ELEMENT
+from winnow.engines.xtrie import XTrie
 from winnow.engines.xtrie_decompose import decompose
 from winnow.engines.xtrie_rows import LEAST, PARENT, ROW, TAIL
 from winnow.engines.xtrie_trie import ALPHA, BETA, NODE, SUFFIX, TrieTable
@@ -196,6 +197,9 @@ def test_candidates_are_those_of_the_twin(seed: int) -> None:
         found = engine.find(encode(engine, *documents))
         rows = [(int(d), int(p)) for d, p in (*found.matches[:, :2], *found.candidates)]
         assert len(rows) == len(set(rows)) == engine.stats["candidates"]
+        assert isinstance(engine, XTrie)
+        for left in (engine._last_entry, engine._last_meeting):
+            assert (left.view == -1).all()  # nothing of one document is left for the next
         for d in range(len(documents)):
             for p, pattern in zip(ids, patterns, strict=True):
                 assert ((d, p) in rows) == expected[d, pattern], (name, pattern, documents[d])
@@ -269,7 +273,7 @@ def test_lazy_asks_less() -> None:
         lazy, eager = (stats(name, xpaths, *documents) for name in NAMES)
         assert lazy["probes"] <= eager["probes"]
         assert lazy["candidates"] == eager["candidates"]
-        for count in ("nodes", "substrings", "rows", "met"):
+        for count in ("trie_nodes", "substrings", "rows", "met"):
             assert lazy[count] == eager[count]
 
 
@@ -283,7 +287,7 @@ def test_lazy_does_not_look_up_what_ends_nothing() -> None:
 def test_substrings_are_shared_rows_are_not() -> None:
     counts = stats(LAZY, ["/a/b//c", "//a/b", "//x/*/a/b/c"], b"<a/>")
     assert (counts["substrings"], counts["rows"]) == (1 + 4, 2 + 1 + 2)
-    assert counts["nodes"] == 1 + 3 + 1 + 1  # ab, abc, c, x
+    assert counts["trie_nodes"] == 1 + 3 + 1 + 1  # ab, abc, c, x
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -398,5 +402,5 @@ def test_growing_is_building_afresh(name: str) -> None:
     order = np.lexsort((expected.patterns, expected.documents)), np.lexsort((got.patterns, got.documents))
     for ours, theirs in zip(expected[:3], got[:3], strict=True):
         assert ours[order[0]].tolist() == theirs[order[1]].tolist()
-    for count in ("nodes", "substrings", "rows", "probes", "comparisons"):
+    for count in ("trie_nodes", "substrings", "rows", "probes", "comparisons"):
         assert grown.stats[count] == whole.stats[count]

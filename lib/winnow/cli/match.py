@@ -21,8 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("documents", nargs="+", metavar="DOCUMENT", help="files, directories, globs, archives")
     parser.add_argument("--profiles", required=True, metavar="FILE", help="CSV or JSONL with profile_id, xpath, …")
-    engines = "boxpath (default), boxfilter, b-boxfilter, nfa, buff or xfilter: the same answers at other costs"
-    parser.add_argument("--engine", default="boxpath", metavar="NAME", help=engines)
+    engines = "boxpath (default), boxfilter, b-boxfilter, nfa, buff, xfilter, xtrie or xtrie-eager"
+    parser.add_argument("--engine", default="boxpath", metavar="NAME", help=f"{engines}: equal answers at other costs")
     parser.add_argument("--output", default="-", metavar="FILE", help=".csv, .jsonl or .parquet; - is CSV on stdout")
     parser.add_argument("--record-tag", type=tag, help="split container files: each element of this name is a document")
     parser.add_argument("--max-bytes", type=positive, default=DEFAULT_LIMITS.max_bytes, help="refuse larger documents")

@@ -70,11 +70,11 @@ class XTrie(FilteringEngine):
 
     def _size(self) -> dict[str, int]:
         return {
-            "nodes": len(self._table.trie),
+            "trie_nodes": len(self._table.trie),
             "substrings": self._table.trie.substrings,
             "rows": len(self._table),
             "probes": self._probes,
-            "bytes": self._table.nbytes + self._values.nbytes,
+            "bytes": self._table.nbytes + self._values.nbytes + (self._blocks.nbytes if self._blocks else 0),
         }
 
 

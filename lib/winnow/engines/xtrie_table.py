@@ -23,9 +23,15 @@ class Blocks(NamedTuple):
     trie: Trie
     rows: Ints
     masks: Longs
-    block: Rows  # per substring: items, rows ascending, without tests
+    block: Rows  # per substring: items, of rows without tests
     place: Ints  # per substring: the place of its rows with tests, or -1
     is_inner: Bytes  # per substring: some row with it has children
+
+    @property
+    def nbytes(self) -> int:
+        """Of what is not the table's."""
+        arrays = (self.trie.nodes, *self.block, self.place, self.is_inner)
+        return sum(int(array.nbytes) for array in arrays)
 
 
 class SubstringTable:
@@ -62,7 +68,7 @@ class SubstringTable:
         place[places] = np.arange(places.size)
         values.add(place_of.astype(np.int32), rows[tested, TEST], tested.astype(np.int32))
         chosen = np.flatnonzero(is_live & ~has_test & ~(is_lazy & is_inner))
-        chosen = chosen[np.argsort(rows[chosen, SUBSTRING], kind="stable")]
+        chosen = chosen[np.argsort(rows[chosen, SUBSTRING], kind="stable")]  # so that parents come before their children
         above = rows[chosen, PARENT]
         items = np.empty((chosen.size, ITEM), np.int32)
         items[:, ITEM_ROW] = chosen

@@ -48,8 +48,7 @@ class TrieTable:
 
     @property
     def nbytes(self) -> int:
-        """Of the table, and of what it gives to kernels."""
-        return int(self._slots.nbytes) + (4 + NODE) * int(self._alpha.view.nbytes)
+        return int(self._slots.nbytes) + 4 * int(self._alpha.view.nbytes)
 
     def add(self, labels: Ints, ends: Longs) -> Ints:
         """The substring of each run `labels[ends[k]:ends[k + 1]]`."""
