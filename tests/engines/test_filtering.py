@@ -1,6 +1,7 @@
-"""Engines that read documents node by node (`nfa`, `buff`, `xfilter`, `wfilter`): candidates of a twin, and counts.
+"""Engines that read documents node by node: candidates of a naive twin, and counts.
 
-That their matches are those of lxml is shown, for all engines alike, in test_matches.py and test_corpora.py.
+The twin is that of engines that take patterns line by line; the one of xtrie is in test_xtrie.py. That matches are
+those of lxml is shown, for all engines alike, in test_matches.py and test_corpora.py.
 """
 
 import pickle
@@ -27,8 +28,8 @@ from .test_corpora import article_profile, articles, invoice_profiles, invoices
 from .test_matches import SEEDS
 from .truth import NIGHTLY, Profile, assert_same, pairs_of, taken, truth
 
-LINE_BY_LINE = ("nfa", "buff", "xfilter")  # a test is asked at the end of a line of its own
-NAMES = (*LINE_BY_LINE, "wfilter")
+BY_LINE = ("nfa", "buff", "xfilter")  # a test is asked at the end of a line of its own
+NAMES = (*BY_LINE, "xtrie", "xtrie-eager", "wfilter")
 
 
 def build(name: str, *xpaths: str) -> FilteringEngine:
@@ -85,7 +86,7 @@ def test_candidates_are_those_of_the_twin(seed: int) -> None:
             is_candidate = all(pattern_holds(line, doc) for line in conditions(pattern))
             expected[d, pattern] = is_candidate
             assert is_candidate or not pattern_holds(pattern, doc), (pattern, content)
-    for name in LINE_BY_LINE:
+    for name in BY_LINE:
         engine = build(name)
         ids = engine.add(patterns).tolist()  # an ordered and an unordered line are one pattern
         found = engine.find(encode(engine, *documents))

@@ -26,8 +26,9 @@ def add_interval_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_engine_argument(parser: argparse.ArgumentParser) -> None:
     words = (
-        "boxpath (default), boxfilter, b-boxfilter; nfa, buff, xfilter, each also with a strategy for values, "
-        "as in nfa+bottom-up: +step-by-step, +top-down, +bottom-up, +top-down-pruned, +top-down-pruned-random. "
+        "boxpath (default), boxfilter, b-boxfilter, xtrie, xtrie-eager, wfilter; nfa, buff, xfilter, each also with a "
+        "strategy for values, as in nfa+bottom-up: +step-by-step, +top-down, +bottom-up, +top-down-pruned, "
+        "+top-down-pruned-random. "
         "The same answers at other costs"
     )
     parser.add_argument("--engine", default="boxpath", metavar="NAME", help=words)

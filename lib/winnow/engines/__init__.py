@@ -16,6 +16,8 @@ ENGINES = {
     "nfa": "winnow.engines.nfa:Nfa",
     "buff": "winnow.engines.buff:Buff",
     "xfilter": "winnow.engines.xfilter:XFilter",
+    "xtrie": "winnow.engines.xtrie:XTrie",
+    "xtrie-eager": "winnow.engines.xtrie:EagerXTrie",
     "wfilter": "winnow.engines.wfilter:WFilter",
 }
 DEFAULT_ENGINE = "boxpath"

@@ -122,6 +122,10 @@ class FilteringEngine(Engine):
         )
         return Matches(matches[0], matches[1], matches[2], funnel)
 
+    def _asked(self, new: range, lines: Lines) -> Asked:
+        """What the document is asked for on behalf of new patterns."""
+        return asked_by(lines)
+
     @abstractmethod
     def _learn(self, asked: Asked) -> Ints:
         """The condition of each row."""
