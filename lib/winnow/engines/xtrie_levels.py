@@ -115,7 +115,9 @@ def with_found(growing: Growing, stamps: Ints, owner: int, turn: Turn) -> Growin
 @inlined
 def with_task(growing: Growing, row: int, level: int) -> Growing:
     count = growing.counters[TASKS]
-    tasks = longer(growing.tasks, 2 * count, 2 * count + 2)
+    tasks = growing.tasks
+    if 2 * count + 2 > tasks.size:
+        tasks = longer(tasks, 2 * count, 2 * count + 2)
     tasks[2 * count] = row
     tasks[2 * count + 1] = level
     growing.counters[TASKS] = count + 1

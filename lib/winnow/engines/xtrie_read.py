@@ -137,7 +137,8 @@ def read_substrings(batch: EncodedBatch, symbols: Ints, board: Board) -> tuple[R
                     begin, size = offsets[substring], offsets[substring + 1] - offsets[substring]
                     probes += size > 0 or place_of[substring] >= 0
                     counters[COMPARED] += size + count
-                    meetings = longer(meetings, MEETING * met, MEETING * (met + size + 1))
+                    if MEETING * (met + size + 1) > meetings.size:  # a call for nothing would cost more than a row
+                        meetings = longer(meetings, MEETING * met, MEETING * (met + size + 1))
                     noted = met
                     if is_lazy and is_inner[substring]:
                         met = noted_as(raw(meetings), last_meeting, met, substring, level)

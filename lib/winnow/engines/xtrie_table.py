@@ -68,9 +68,7 @@ class SubstringTable:
         place[places] = np.arange(places.size)
         values.add(place_of.astype(np.int32), rows[tested, TEST], tested.astype(np.int32))
         chosen = np.flatnonzero(is_live & ~has_test & ~(is_lazy & is_inner))
-        chosen = chosen[
-            np.argsort(rows[chosen, SUBSTRING], kind="stable")
-        ]  # so that parents come before their children
+        chosen = chosen[np.argsort(rows[chosen, SUBSTRING], kind="stable")]  # parents stay before their children
         above = rows[chosen, PARENT]
         items = np.empty((chosen.size, ITEM), np.int32)
         items[:, ITEM_ROW] = chosen
