@@ -62,11 +62,15 @@ def test_killed_at_every_commit(
         ("match-documents", "matches_staged written"),
     ]
     if NIGHTLY:
-        spark_points[:0] = [("encode-documents", f"{table} written") for table in ("vocabulary", "paths")]
-        spark_points[3:3] = [("join-paths", "path_branches written")]
+        spark_points[:0] = [
+            ("encode-documents", f"{table} written") for table in ("vocabulary", "paths", "document_samples")
+        ]
+        spark_points[4:4] = [("join-paths", "path_branches written")]
     for command, point in spark_points:
         dates = ["--date", str(FIRST)] if command != "join-paths" else []
-        if command in {"match-documents", "join-paths"}:
+        if command == "join-paths":
+            run_until_indexed(spark, lake)
+        if command == "match-documents":
             run_until_joined(spark, lake)
         finish(winnow(lake, command, *dates, fault=point), killed)
     for command, point in [
@@ -83,14 +87,20 @@ def test_killed_at_every_commit(
     assert answers(str(lake)) == expected
 
 
-def run_until_joined(spark: SparkSession, lake: Path) -> None:
-    from winnow.pipeline import build_index, encode_documents, encode_profiles, join_paths
+def run_until_indexed(spark: SparkSession, lake: Path) -> None:
+    from winnow.pipeline import build_index, encode_documents, encode_profiles
 
     where = str(lake)
     encode_documents.run(spark, encode_documents.Config(lake=where, date=FIRST, run_id="t"))
     encode_profiles.run(spark, encode_profiles.Config(lake=where, run_id="t"))
     build_index.run(build_index.Config(lake=where, run_id="t"))
-    join_paths.run(spark, join_paths.Config(lake=where, run_id="t"))
+
+
+def run_until_joined(spark: SparkSession, lake: Path) -> None:
+    from winnow.pipeline import join_paths
+
+    run_until_indexed(spark, lake)
+    join_paths.run(spark, join_paths.Config(lake=str(lake), run_id="t"))
 
 
 def test_two_runs_at_once(prepared: Path, expected: dict[str, object], tmp_path: Path) -> None:
