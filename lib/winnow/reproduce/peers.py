@@ -9,10 +9,13 @@ A message is what the paper's peers send one another: for automata one for each 
 are spread over peers; for bottom-up one for each value of a document, to whoever keeps the profiles that ask for it.
 """
 
+import atexit
 import pickle
+import shutil
 import time
 from collections.abc import Iterable, Iterator
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -173,6 +176,10 @@ def _arrivals(answers: list[Heard]) -> list[tuple[float, int]]:
 
 @cache
 def _context() -> "SparkContext":
+    import pyspark
+
     from winnow.lake.session import open_session
 
+    # This kind of cluster keeps the logs of its executors in Spark's own folder.
+    atexit.register(shutil.rmtree, Path(pyspark.__file__).parent / "work", ignore_errors=True)
     return open_session(master=MASTER, app="winnow-reproduce").sparkContext
