@@ -74,7 +74,7 @@ def test_targets_are_those_of_the_figure(folder: Path) -> None:
     for point in results(folder)["boxfilter-11"]["points"]:
         counts = point["engines"]["boxpath"]["counts"]
         assert counts["matched_documents"] == pytest.approx(point["x"] / 100 * 60, abs=2)
-        assert counts["matched_patterns"] == pytest.approx(75, abs=4)
+        assert counts["matched_patterns"] == pytest.approx(75, abs=8)
 
 
 def test_stages_make_the_whole(folder: Path) -> None:
