@@ -60,7 +60,7 @@ def flat(claim: str, engines: Sequence[str], *, asked: slice = slice(None), why:
     return judge
 
 
-def rising(claim: str, engines: Sequence[str], *, falling: bool = False) -> Claim:
+def rising(claim: str, engines: Sequence[str], *, count: str = _COST, falling: bool = False) -> Claim:
     """The count is higher at the last point than at the first; or lower."""
 
     def judge(points: Points) -> Finding:
@@ -69,17 +69,17 @@ def rising(claim: str, engines: Sequence[str], *, falling: bool = False) -> Clai
             some = _measured(points, engine)
             if len(some) < 2:
                 continue
-            first, last = (_count(point, engine, _COST) for point in (some[0], some[-1]))
+            first, last = (_count(point, engine, count) for point in (some[0], some[-1]))
             told.append(f"{engine} from {first:,} to {last:,}")
             holds.append(last < first if falling else last > first)
         if not holds:
             return _unjudged(claim, points, engines)
-        return _finding(claim, all(holds), f"Comparisons: {', '.join(told)}.")
+        return _finding(claim, all(holds), f"{_words(count)}: {', '.join(told)}.")
 
     return judge
 
 
-def fewer(claim: str, better: str, worse: str, times: float, *, why: str = "") -> Claim:
+def fewer(claim: str, better: str, worse: str, times: float, *, count: str = _COST, why: str = "") -> Claim:
     """At the last point that both have, the one engine counts at least so many times less than the other."""
 
     def judge(points: Points) -> Finding:
@@ -87,8 +87,8 @@ def fewer(claim: str, better: str, worse: str, times: float, *, why: str = "") -
         if not both:
             return _unjudged(claim, points, (better, worse))
         last = both[-1]
-        ours, theirs = (_count(last, engine, _COST) for engine in (better, worse))
-        sentence = f"Comparisons at x = {last['x']:,}: {better} {ours:,}, {worse} {theirs:,}"
+        ours, theirs = (_count(last, engine, count) for engine in (better, worse))
+        sentence = f"{_words(count)} at x = {last['x']:,}: {better} {ours:,}, {worse} {theirs:,}"
         speed = [last["engines"][engine].get("match_us") for engine in (better, worse)]
         if None not in speed:
             sentence += f"; matching takes {speed[0]:,.1f} and {speed[1]:,.1f} µs a document"
@@ -105,8 +105,7 @@ def widening(claim: str, better: str, worse: str, count: str, why: str = "") -> 
         if len(both) < 2:
             return _unjudged(claim, points, (better, worse))
         first, last = (_count(p, worse, count) / max(_count(p, better, count), 1) for p in (both[0], both[-1]))
-        words = count.replace("_", " ").capitalize()
-        sentence = f"{words} of {worse} for one of {better}: {first:.3f} at first, {last:.3f} at last."
+        sentence = f"{_words(count)} of {worse} for one of {better}: {first:.3f} at first, {last:.3f} at last."
         return _finding(claim, last > max(first, 1.0), sentence, why)
 
     return judge
@@ -138,6 +137,10 @@ def _count(point: dict[str, Any], engine: str, count: str) -> int:
 
 def _base(point: dict[str, Any], engine: str, to: str) -> float:
     return float(point["x"]) if to == "x" else float(_count(point, engine, to))
+
+
+def _words(count: str) -> str:
+    return count.replace("_", " ").capitalize()
 
 
 def _finding(claim: str, holds: bool, sentence: str, why: str = "") -> Finding:

@@ -15,6 +15,7 @@ from winnow.reproduce.stages import measure_stages
 from winnow.reproduce.sweeps import Sweep
 from winnow.reproduce.workload import Workload
 
+_AUTOMATA, _TRIES = ("nfa", "buff"), ("xtrie", "xtrie-eager", "xfilter")
 BOXFILTER = "Moro, Bakalov, Tsotras: Early Profile Pruning on XML-aware Publish-Subscribe Systems, VLDB 2007"
 XTRIE = "Chan, Felber, Garofalakis, Rastogi: Efficient Filtering of XML Documents with XPath Expressions, ICDE 2002"
 WFILTER = "Martins, Pereira: WFilter"
@@ -34,8 +35,6 @@ class Figure(NamedTuple):
     shown_count: str = "comparisons"  # shown beside the times
 
 
-_AUTOMATA = ("nfa", "buff")
-_TRIES = ("xtrie", "xtrie-eager", "xfilter")
 _LINEAR = claims.in_proportion(
     "The automata's cost is proportional to the number of profiles.",
     _AUTOMATA,
@@ -60,7 +59,14 @@ FIGURES = {
             sweeps.documents,
             (
                 claims.in_proportion("The automata's cost is proportional to the number of documents.", _AUTOMATA),
-                claims.fewer("BUFF is better than NFA by a fifth.", "buff", "nfa", 1.25),
+                claims.fewer(
+                    "BUFF is better than NFA by a fifth, since it enters fewer states.",
+                    "buff",
+                    "nfa",
+                    1.25,
+                    count="moves",
+                    why="From below, states are also entered for lines whose upper steps never come.",
+                ),
                 claims.fewer(
                     "BoXFilter is better than BUFF by four fifths.",
                     "boxfilter",
@@ -90,7 +96,7 @@ FIGURES = {
             "documents that match something, %",
             sweeps.selectivity,
             (
-                claims.rising("The automata's cost grows with the share of documents that match.", _AUTOMATA),
+                claims.rising("The automata enter more states, the more documents match.", _AUTOMATA, count="moves"),
                 claims.flat("BoXFilter's cost does not depend on it.", ("boxfilter",)),
             ),
         ),
