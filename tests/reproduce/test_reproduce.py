@@ -76,7 +76,7 @@ def test_targets_are_those_of_the_figure(folder: Path) -> None:
     for point in results(folder)["boxfilter-11"]["points"]:
         counts = point["engines"]["boxpath"]["counts"]
         assert counts["matched_documents"] == pytest.approx(point["x"] / 100 * 200, abs=4)
-        assert counts["matched_patterns"] == pytest.approx(150, abs=10)
+        assert 120 < counts["matched_patterns"] <= 150  # equal patterns of several profiles count once
 
 
 def test_stages_make_the_whole(folder: Path) -> None:
