@@ -4,7 +4,8 @@
 these dates, and the answers published. Only documents that hold a path of a new profile are looked at again.
 
 **Params.** `from`, `to`: the range of dates, both included; there is no default. `profiles`: only profiles whose id is
-like this glob. `dry_run`: only say, for each date, how many documents and pairs it would be (default).
+like this glob. `engine`: its name, see `winnow match --help`. `dry_run`: only say, for each date, how many documents
+and pairs it would be (default).
 
 **Example conf.** `{"from": "2026-11-01", "to": "2026-11-16", "profiles": "desk-7-*", "dry_run": false}`
 
@@ -16,7 +17,7 @@ from typing import Any
 
 from airflow.sdk import Param, task
 from airflow.sdk.exceptions import AirflowFailException
-from winnow_airflow import MATCHES, RUN_ID, WinnowJob, calendar_date, date_param, winnow_dag
+from winnow_airflow import ENGINE, ENGINE_ARGUMENT, MATCHES, RUN_ID, WinnowJob, calendar_date, date_param, winnow_dag
 
 
 @task.branch
@@ -44,11 +45,13 @@ def interval(params: dict[str, Any] | None = None) -> str:
             pattern=r"^[A-Za-z0-9_*?\[][A-Za-z0-9_.:/@*?\[\]-]{0,199}$",
             description="only profiles whose id is like this",
         ),
+        "engine": ENGINE,
         "dry_run": Param(True, type="boolean", description="only say how many documents and pairs it would be"),
     },
 )
 def backfill_profiles() -> None:
-    range_ = ["--from={{ params['from'] }}", "--to={{ params['to'] }}", "--profiles={{ params.profiles }}", RUN_ID]
+    dates = ["--from={{ params['from'] }}", "--to={{ params['to'] }}"]
+    range_ = [*dates, "--profiles={{ params.profiles }}", ENGINE_ARGUMENT, RUN_ID]
     later = {"priority_weight": 1}  # the day's own work goes first
     interval() >> [
         WinnowJob(task_id="estimate", job="backfill", arguments=[*range_, "--dry-run"], **later),

@@ -9,6 +9,7 @@ documents without an answer is done too. So a DAG that was paused catches up, an
 nothing twice.
 
 **Params.** `date`: for manual runs, the date to match. `pending`: do the other open dates too (default), or only this.
+`engine`: the name of the engine, see `winnow match --help`; all give the same answers.
 
 **Example conf.** `{"date": "2026-11-16"}`, or `{"date": "2026-11-16", "pending": false}` to pass by a date that fails.
 
@@ -18,6 +19,8 @@ nothing twice.
 
 from airflow.sdk import Param, chain
 from winnow_airflow import (
+    ENGINE,
+    ENGINE_ARGUMENT,
     MATCHES,
     ON_DOCUMENTS,
     RUN_ID,
@@ -36,6 +39,7 @@ from winnow_airflow import (
     params={
         "date": date_param("the date to match; only for manual runs"),
         "pending": Param(True, type="boolean", description="every other open date too"),
+        "engine": ENGINE,
     },
 )
 def match_documents() -> None:
@@ -44,7 +48,7 @@ def match_documents() -> None:
     chain(
         date,
         WinnowJob(task_id="prepare", job="prepare", arguments=named),
-        WinnowJob(task_id="match_and_audit", job="match_documents", arguments=[*named, "--audit"]),
+        WinnowJob(task_id="match_and_audit", job="match_documents", arguments=[*named, ENGINE_ARGUMENT, "--audit"]),
         WinnowJob(task_id="publish", job="publish_matches", arguments=[*named, "--audited"], outlets=[MATCHES]),
         WinnowReport(task_id="report", job="report", arguments=[f"--date={date}"]),
     )

@@ -2,7 +2,7 @@
 
 Entry: `spark-submit jobs/encode_documents.py`, the same as `winnow encode-documents`.
 Reads: documents.
-Writes: vocabulary, paths, path_documents, encoded_documents.
+Writes: vocabulary, paths, document_samples, path_documents, encoded_documents.
 """
 
 import sys

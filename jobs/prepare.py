@@ -2,8 +2,8 @@
 
 Entry: `spark-submit jobs/prepare.py`, the same as `winnow prepare`.
 Reads: documents, profiles.
-Writes: encoded_documents, path_documents, paths, vocabulary, patterns, profile_patterns, branches, envelope_nodes,
-index_partitions, path_branches.
+Writes: encoded_documents, path_documents, paths, vocabulary, document_samples, selectivity, patterns, profile_patterns,
+branches, envelope_nodes, index_partitions, path_branches.
 """
 
 import sys

@@ -20,10 +20,12 @@ from winnow.encoding import EncodedBatch, Encoder, PathTable, Status, Vocabulary
 from winnow.engines.base import Funnel
 from winnow.engines.hybrid import HybridProfile, Pairs, decide, hybrid_of
 from winnow.engines.profiles import ProfileTable
+from winnow.engines.selected import match_selected
 from winnow.engines.symbols import PathSymbols
 from winnow.engines.twigs import Bytes, Ints, Longs
 from winnow.errors import UsageError
 from winnow.ingest.accept import DEFAULT_LIMITS, Limits, Refused, accept
+from winnow.values.guard import ValueGuard
 from winnow.xpath import Pattern, Rejected, compile_profile
 
 Profile: TypeAlias = tuple[Any, ...] | Mapping[str, Any]
@@ -105,6 +107,7 @@ class Matcher:
         self._encoder = Encoder(self.vocabulary, self.paths)
         self._symbols = PathSymbols(self.paths, self.vocabulary)
         self._profiles = ProfileTable()
+        self._guard: ValueGuard | None = None
         self._hybrid: dict[int, HybridProfile] = {}
         self._is_hybrid: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)
         self.add(profiles)
@@ -120,6 +123,7 @@ class Matcher:
 
     def add(self, profiles: Iterable[Profile]) -> list[RejectedProfile]:
         """Take further profiles; those that were rejected, which `rejected` lists, too."""
+        self._guard = None
         before = len(self.rejected)
         rest = iter(profiles)
         while chunk := list(islice(rest, _CHUNK)):
@@ -148,14 +152,21 @@ class Matcher:
 
     def match(self, documents: Iterable[Document], *, trusted: bool = False) -> Iterator[Match]:
         """Matches in the order of the documents. `trusted`: they were accepted before, so libxml2 need not see them."""
+        for names, found in self.match_batches(documents, trusted=trusted):
+            places = locate(found.batch, found.witnesses, paths=self.paths, vocabulary=self.vocabulary)
+            rows = zip(found.documents.tolist(), found.profiles.tolist(), places, strict=True)
+            yield from (Match(names[document], self.profile_ids[slot], place) for document, slot, place in rows)
+
+    def match_batches(
+        self, documents: Iterable[Document], *, trusted: bool = False
+    ) -> Iterator[tuple[list[str | int], BatchMatches]]:
+        """As `match`: batch by batch the names of the documents and the matches as flat arrays."""
         for names, contents in self._batches(documents, trusted):
             found = self.match_contents(contents)
             self.refused += [RefusedDocument(names[d], "malformed", "not well-formed") for d in found.malformed]
             given_up = zip(*found[-3:], strict=True)
             self.undecided += [UndecidedPair(names[d], self.profile_ids[slot], *why) for d, slot, why in given_up]
-            places = locate(found.batch, found.witnesses, paths=self.paths, vocabulary=self.vocabulary)
-            rows = zip(found.documents.tolist(), found.profiles.tolist(), places, strict=True)
-            yield from (Match(names[document], self.profile_ids[slot], place) for document, slot, place in rows)
+            yield names, found
 
     def match_contents(self, contents: list[bytes]) -> BatchMatches:
         """One batch of accepted documents."""
@@ -202,8 +213,16 @@ class Matcher:
             patterns += compiled.alternatives
         self._profiles.add(ids, np.array(counts, np.int32), self.engine.add(patterns))
 
+    def guard_values(self) -> None:
+        """Put a value filter of the present profiles before them: for many profiles whose values are rare."""
+        self._guard = ValueGuard(self.engine.store, self.engine.selectivity)
+
     def _match(self, batch: EncodedBatch, content: Any) -> BatchMatches:
-        matches = self.engine.match(batch)
+        if self._guard and not self._guard.open and batch.with_values:
+            chosen = np.flatnonzero(self._guard.passing(batch, self._symbols.signed()))
+            matches = match_selected(self.engine, batch, chosen)
+        else:
+            matches = self.engine.match(batch)
         documents, slots, witnesses = self._profiles.expand(matches, len(self.engine.store))
         pairs = documents.size
         hybrid = np.flatnonzero(self._is_hybrid[slots]) if self._hybrid else np.zeros(0, np.int64)

@@ -56,6 +56,25 @@ def test_match_writes_every_format(folder: Path, name: str, engine: str, capfd: 
     assert "matches" in told
 
 
+@pytest.mark.parametrize("name", ["d.csv", "d.jsonl", "d.parquet"])
+def test_destinations_get_a_document_once(folder: Path, name: str) -> None:
+    profiles = [{**row, "destination": "desk"} for row in PROFILES[:2]] + [{**PROFILES[2], "destination": "shelf"}]
+    profiles += [{"profile_id": "nowhere", "xpath": "/order"}]
+    (folder / "profiles.jsonl").write_text("".join(json.dumps(row) + "\n" for row in profiles))
+    words = ["match", str(folder / "in"), "--profiles", str(folder / "profiles.jsonl"), "--destinations"]
+    assert main([*words, "--output", str(folder / name)]) == 0
+    if name == "d.csv":
+        found = [tuple(row) for row in csv.reader((folder / name).open())][1:]
+    elif name == "d.jsonl":
+        found = [tuple(json.loads(line).values()) for line in (folder / name).read_text().splitlines()]
+    else:
+        found = [tuple(row.values()) for row in pq.read_table(folder / name).to_pylist()]
+    assert [(Path(document).name, place, int(count)) for document, place, count in found] == [
+        ("a.xml", "desk", 2),
+        ("b.xml", "shelf", 1),
+    ]
+
+
 def test_bad_documents_are_reported_and_skipped(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "profiles.jsonl").write_text(json.dumps(PROFILES[0]) + "\n")
     words = ["match", str(folder / "in"), "--profiles", str(folder / "profiles.jsonl")]

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from winnow import Matcher
-from winnow.engines import ENGINES
+from winnow.engines import ENGINES, STRATEGIES
 from xpath_strategies import NAMESPACES, document, native_profile, ordered_profile, profile
 
 from .truth import NIGHTLY, Profile, assert_same, pairs_of, taken, truth
@@ -19,6 +19,7 @@ CASES = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example, HealthCheck.data_too_large],
 )
 SEEDS = range(400 if NIGHTLY else 12)
+NAMES = (*ENGINES, *(f"nfa+{name}" for name in STRATEGIES[1:]), "buff+bottom-up", "xfilter+top-down-pruned")
 MAKERS = {"native": native_profile, "hybrid": profile, "ordered": ordered_profile}
 
 
@@ -33,7 +34,7 @@ def check(engine: str, documents: list[bytes], profiles: list[Profile]) -> None:
     assert not matcher.refused
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", NAMES)
 @pytest.mark.parametrize("kind", MAKERS)
 @CASES
 @given(r=st.randoms(use_true_random=False))
@@ -41,14 +42,14 @@ def test_a_counterexample_would_be_small(engine: str, kind: str, r: Random) -> N
     check(engine, [document(r, 3).encode()], make(kind, 4, r))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", NAMES)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_matches_are_the_references(engine: str, seed: int) -> None:
     r = Random(seed)
     check(engine, [document(r).encode() for _ in range(8)], [row for kind in MAKERS for row in make(kind, 80, r)])
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", NAMES)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_add_retire_add_again_is_building_afresh(engine: str, seed: int) -> None:
     r = Random(seed)
@@ -68,7 +69,7 @@ def test_add_retire_add_again_is_building_afresh(engine: str, seed: int) -> None
     assert pairs_of(matcher, documents) == pairs_of(fresh, documents)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", NAMES)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_chunked_is_unchunked(engine: str, seed: int) -> None:
     r = Random(seed)

@@ -1,5 +1,6 @@
 """The pipeline's answers equal libxml2's, pair by pair, however they came about."""
 
+import datetime as dt
 from pathlib import Path
 
 import deltalake
@@ -21,7 +22,11 @@ from pyspark.sql import SparkSession
 
 from tables import by_delta_rs, by_duckdb, by_spark
 from winnow.deciding import EvaluationLimits
+from winnow.errors import DataError
 from winnow.generate.sample import make_profiles, write_sample
+from winnow.pipeline import run as pipeline
+from winnow.pipeline.publish_matches import unpublished
+from winnow.pipeline.report import RunReport
 
 pytestmark = pytest.mark.spark
 
@@ -104,6 +109,8 @@ def test_the_same_however_it_is_run(spark: SparkSession, lake: str, tmp_path: Pa
     assert from_scratch(spark, lake, again, FIRST, SECOND, engine="b-boxfilter") == expected
     run(spark, str(again), FIRST, SECOND, full=True, shard=30)
     assert answers(str(again)) == expected
+    run(spark, str(again), FIRST, SECOND, full=True, shard=7, engine="nfa+top-down-pruned")
+    assert published(str(again)) == published(lake)  # by other witnesses, where a profile has alternatives
 
     one, many = tmp_path / "one", tmp_path / "many"
     copied = _shuffled(lake, tmp_path / "files")
@@ -190,3 +197,23 @@ def test_pairs_given_up_are_rows(spark: SparkSession, lake: str, tmp_path: Path)
     declare(lake, tmp_path, [{"profile_id": "quick", "xpath": "//b"}])
     run(spark, lake, FIRST, evaluation=limits)
     assert rows(lake, "undecided") == []
+
+
+def test_a_date_that_fails_its_gate_does_not_stop_the_others(spark: SparkSession, lake: str, tmp_path: Path) -> None:
+    ingest_two_dates(spark, lake, tmp_path)
+    declare(lake, tmp_path, make_profiles(10, seed=4))
+
+    def audit(date: dt.date, version: int) -> RunReport:
+        if date == FIRST:
+            raise DataError("gate_failed", f"{date} is wrong in version {version}")
+        return RunReport("audit_matches")
+
+    config = pipeline.Config(lake=lake, dates=(FIRST, SECOND), run_id="test")
+    with pytest.raises(DataError, match=f"gate_failed: {FIRST} is wrong"):
+        list(pipeline.run(spark, config, pipeline.Gate(audit)))
+    assert {row["match_date"] for row in rows(lake, "matches")} == {SECOND}
+    assert list(unpublished(lake)) == [FIRST]
+
+
+def test_nothing_staged_is_nothing_unpublished(tmp_path: Path) -> None:
+    assert unpublished(str(tmp_path)) == {}

@@ -36,6 +36,9 @@ def facts() -> Facts:
             Check("volume", "matches_staged", "warning", False, "20.0 matches a document, usually 12.1"),
         ],
         trends=[Trend("matches", dates, [float(value * value) for value in range(14)]), Trend("none", [], [])],
+        common=[Bar("@lang = en", 99.5, "995 of 1,000 nodes"), Bar(f"note = {EVIL}", 12)],
+        rare=[Bar("author = Smith", 40_000, "2 of 80,000 nodes")],
+        sampled=1000,
     )
 
 
@@ -59,8 +62,11 @@ def test_the_page_says_what_the_facts_say(facts: Facts) -> None:
     words = " ".join(html.fromstring(render(facts)).text_content().split())
     for text in ("2026-11-16", "warned", "1,000,000", "128 quarantined", "612.4", "malformed", "usually 12.1"):
         assert text in words
-    empty = Facts(facts.date, "r", "not audited", *([] for _ in range(10)))
+    assert "sample of 1,000 documents" in words
+    assert "2 of 80,000 nodes" in words
+    empty = Facts(facts.date, "r", "not audited", *([] for _ in range(12)), 0)
     assert "Nothing was refused." in render(empty)
+    assert "Rare values" not in render(empty)
 
 
 def test_a_browser_shows_it(facts: Facts, tmp_path: Path) -> None:

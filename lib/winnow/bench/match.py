@@ -19,7 +19,7 @@ from winnow.ingest.sources import list_files
 from winnow.matcher import Matcher
 from winnow.parsing import parse
 
-_READING = (DEFAULT_ENGINE, "nfa", "buff", "xfilter")
+_READING = (DEFAULT_ENGINE, "nfa", "buff", "xfilter", "xtrie", "xtrie-eager", "wfilter")
 _SAMPLE = 200  # profiles and documents of the lxml loop
 
 

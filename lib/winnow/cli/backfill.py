@@ -4,11 +4,18 @@ import argparse
 import json
 from collections.abc import Sequence
 
-from winnow.cli.common import add_interval_arguments, add_lake_arguments, dates_of
+from winnow.cli.common import (
+    add_engine_argument,
+    add_interval_arguments,
+    add_lake_arguments,
+    check_engine,
+    dates_of,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_interval_arguments(parser)
+    add_engine_argument(parser)
     parser.add_argument("--profiles", default="*", metavar="GLOB", help="only profiles whose id is like this")
     parser.add_argument("--dry-run", action="store_true", help="say how many documents and pairs; publish nothing")
     parser.add_argument("--no-audit", action="store_true", help="publish without asking the quality gate")
@@ -23,6 +30,7 @@ def run(args: argparse.Namespace) -> int:
     from winnow.pipeline import run as pipeline
     from winnow.quality.gate import gate
 
+    check_engine(args)
     lake = lake_path(args.lake)
     every = not (args.date or args.first or args.last)
     known = backfill.known_dates(lake)
@@ -32,11 +40,13 @@ def run(args: argparse.Namespace) -> int:
         return 0
     session = open_session(master=args.master)
     if args.dry_run:
-        config = match_documents.Config(lake=lake, dates=dates, run_id=args.run_id, only=args.profiles)
+        config = match_documents.Config(
+            lake=lake, dates=dates, run_id=args.run_id, engine=args.engine, only=args.profiles
+        )
         rows = list(backfill.estimate(session, config))
         print(json.dumps([row._asdict() for row in rows], default=str) if args.json else _table(rows))
         return 0
-    config_of_run = pipeline.Config(lake=lake, dates=dates, run_id=args.run_id, only=args.profiles)
+    config_of_run = pipeline.Config(lake=lake, dates=dates, run_id=args.run_id, engine=args.engine, only=args.profiles)
     for report in pipeline.run(session, config_of_run, None if args.no_audit else gate(session, lake, args.run_id)):
         print(report.render(), flush=True)
     return 0

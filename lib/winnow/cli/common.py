@@ -24,6 +24,23 @@ def add_interval_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run-id", default="manual", help="kept with every row, e.g. the scheduler's run id")
 
 
+def add_engine_argument(parser: argparse.ArgumentParser) -> None:
+    words = (
+        "boxpath (default), boxfilter, b-boxfilter, xtrie, xtrie-eager, wfilter; nfa, buff, xfilter, each also with a "
+        "strategy for values, as in nfa+bottom-up: +step-by-step, +top-down, +bottom-up, +top-down-pruned, "
+        "+top-down-pruned-random. "
+        "The same answers at other costs"
+    )
+    parser.add_argument("--engine", default="boxpath", metavar="NAME", help=words)
+
+
+def check_engine(args: argparse.Namespace) -> None:
+    """Refuse an unknown name before anything else is done."""
+    from winnow.engines import resolve
+
+    resolve(args.engine)
+
+
 def dates_and_pending(args: argparse.Namespace, lake: str) -> tuple[dt.date, ...]:
     """The dates that the call names, and with `--pending` those that are open."""
     if not args.pending:

@@ -31,6 +31,7 @@ COMMANDS = {
     "bench": ("winnow.cli.bench", "measure, as ratios in one run"),
     "reproduce": ("winnow.cli.reproduce", "the figures of the papers, measured again with every engine"),
     "encode-documents": ("winnow.cli.steps", "job: documents to structure, paths and vocabulary"),
+    "sample-values": ("winnow.cli.steps", "job: how rare labels and values are, from a sample of all documents"),
     "encode-profiles": ("winnow.cli.steps", "job: profiles to patterns and branches"),
     "build-index": ("winnow.cli.steps", "job: branches to envelope trees in partitions"),
     "join-paths": ("winnow.cli.steps", "job: new paths with all branches, new branches with all paths"),

@@ -4,13 +4,16 @@ import argparse
 import sys
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from winnow.cli.common import add_evaluation_arguments, evaluation_of, positive, tag
+from winnow.cli.common import add_engine_argument, add_evaluation_arguments, evaluation_of, positive, tag
 
 if TYPE_CHECKING:
     from winnow.ingest.sources import File
     from winnow.matcher import Matcher
+
+Row: TypeAlias = dict[str, Any]
+Documents: TypeAlias = Iterator[tuple[str, bytes]]
 
 _CHUNK = 20_000
 _SHOWN = 10  # refusals in words; the rest are counted
@@ -21,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("documents", nargs="+", metavar="DOCUMENT", help="files, directories, globs, archives")
     parser.add_argument("--profiles", required=True, metavar="FILE", help="CSV or JSONL with profile_id, xpath, …")
-    engines = "boxpath (default), boxfilter, b-boxfilter, nfa, buff or xfilter: the same answers at other costs"
-    parser.add_argument("--engine", default="boxpath", metavar="NAME", help=engines)
+    add_engine_argument(parser)
+    parser.add_argument("--destinations", action="store_true", help="write who is sent what, not what matches what")
     parser.add_argument("--output", default="-", metavar="FILE", help=".csv, .jsonl or .parquet; - is CSV on stdout")
     parser.add_argument("--record-tag", type=tag, help="split container files: each element of this name is a document")
     parser.add_argument("--max-bytes", type=positive, default=DEFAULT_LIMITS.max_bytes, help="refuse larger documents")
@@ -30,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from winnow.cli.output import open_output
+    from winnow.cli.output import DELIVERIES, MATCHES, open_output
     from winnow.ingest.accept import DEFAULT_LIMITS
     from winnow.ingest.profiles import read_profiles
     from winnow.ingest.sources import list_files
@@ -41,19 +44,42 @@ def run(args: argparse.Namespace) -> int:
     matcher = Matcher(engine=args.engine, limits=limits, evaluation=evaluation_of(args))
     files = list(list_files(args.documents))
     file = read_profiles(args.profiles)
-    with open_output(args.output) as write:
-        matcher.add(
-            (row["profile_id"], row["xpath"], dict(row["namespaces"]), row["ordered"])
-            for row in file.profiles.to_pylist()
+    unread: list[str] = []
+    with open_output(args.output, DELIVERIES if args.destinations else MATCHES) as write:
+        profiles = file.profiles.to_pylist()
+        documents = _documents(files, args, unread)
+        rows = (
+            _deliveries(matcher, profiles, documents) if args.destinations else _matches(matcher, profiles, documents)
         )
-        unread: list[str] = []
-        matches = iter(matcher.match(_documents(files, args, unread)))
-        while rows := list(islice(matches, _CHUNK)):
-            write(rows)
+        while chunk := list(islice(rows, _CHUNK)):
+            write(chunk)
     return _summary(matcher, unread, file.rejected.to_pylist())
 
 
-def _documents(files: list["File"], args: argparse.Namespace, unread: list[str]) -> Iterator[tuple[str, bytes]]:
+def _matches(matcher: "Matcher", profiles: list[Row], documents: Documents) -> Iterator[tuple[Any, ...]]:
+    matcher.add((row["profile_id"], row["xpath"], dict(row["namespaces"]), row["ordered"]) for row in profiles)
+    return iter(matcher.match(documents))
+
+
+def _deliveries(matcher: "Matcher", profiles: list[Row], documents: Documents) -> Iterator[tuple[Any, ...]]:
+    """Each document once for every destination, with how many profiles of it hold."""
+    from winnow.broker import Broker, Delivery
+
+    sent: list[Delivery] = []
+    broker = Broker(sent.append, matcher)
+    broker.subscribe(
+        (row["profile_id"], row["xpath"], dict(row["namespaces"]), row["ordered"], row["destination"])
+        for row in profiles
+    )
+    for name, content in documents:
+        broker.publish(name, content)
+        yield from ((delivery.document, delivery.destination, len(delivery.profile_ids)) for delivery in sent)
+        sent.clear()
+    broker.flush()
+    yield from ((delivery.document, delivery.destination, len(delivery.profile_ids)) for delivery in sent)
+
+
+def _documents(files: list["File"], args: argparse.Namespace, unread: list[str]) -> Documents:
     """(name, bytes); what cannot even be read goes to `unread`. Names are `file!member#record`."""
     from tqdm import tqdm
 

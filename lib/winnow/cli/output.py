@@ -10,15 +10,17 @@ from typing import Any
 
 from winnow.errors import UsageError
 
-COLUMNS = ("document", "profile_id", "witness")
+Columns = dict[str, str]  # names and Arrow types
+MATCHES: Columns = {"document": "string", "profile_id": "string", "witness": "string"}
+DELIVERIES: Columns = {"document": "string", "destination": "string", "profiles": "int64"}
 Write = Callable[[Sequence[tuple[Any, ...]]], None]
 
 
 @contextmanager
-def open_output(name: str) -> Iterator[Write]:
-    """A function that takes chunks of (document, profile_id, witness)."""
+def open_output(name: str, columns: Columns = MATCHES) -> Iterator[Write]:
+    """A function that takes chunks of rows with these columns."""
     if name == "-":
-        yield _csv(sys.stdout)
+        yield _csv(sys.stdout, columns)
         return
     target = Path(name)
     if target.suffix not in {".csv", ".jsonl", ".parquet"}:
@@ -28,37 +30,39 @@ def open_output(name: str) -> Iterator[Write]:
     partial = target.with_name(f".{target.name}.partial")
     try:
         if target.suffix == ".parquet":
-            yield from _parquet(partial)
+            yield from _parquet(partial, columns)
         else:
             with partial.open("w", newline="", encoding="utf-8") as stream:
-                yield _csv(stream) if target.suffix == ".csv" else _jsonl(stream)
+                yield _csv(stream, columns) if target.suffix == ".csv" else _jsonl(stream, columns)
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
 
 
-def _csv(stream: Any) -> Write:
+def _csv(stream: Any, columns: Columns) -> Write:
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(columns)
     return writer.writerows
 
 
-def _jsonl(stream: Any) -> Write:
+def _jsonl(stream: Any, columns: Columns) -> Write:
     def write(rows: Sequence[tuple[Any, ...]]) -> None:
-        stream.writelines(json.dumps(dict(zip(COLUMNS, row, strict=True)), ensure_ascii=False) + "\n" for row in rows)
+        stream.writelines(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) + "\n" for row in rows)
 
     return write
 
 
-def _parquet(path: Path) -> Iterator[Write]:
+def _parquet(path: Path, columns: Columns) -> Iterator[Write]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = pa.schema([(name, pa.string()) for name in COLUMNS])
+    schema = pa.schema([(name, pa.type_for_alias(alias)) for name, alias in columns.items()])
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
 
         def write(rows: Sequence[tuple[Any, ...]]) -> None:
-            columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
-            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
+            arrays = [
+                pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), schema.types, strict=True)
+            ]
+            writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
 
         yield write

@@ -2,12 +2,19 @@
 
 import argparse
 
-from winnow.cli.common import add_interval_arguments, add_lake_arguments, dates_and_pending, positive
+from winnow.cli.common import (
+    add_engine_argument,
+    add_interval_arguments,
+    add_lake_arguments,
+    check_engine,
+    dates_and_pending,
+    positive,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_interval_arguments(parser)
-    parser.add_argument("--engine", default="boxpath", metavar="NAME", help="see `winnow match --help`")
+    add_engine_argument(parser)
     parser.add_argument("--full", action="store_true", help="ask everything again, also what the ledger has answered")
     parser.add_argument("--no-audit", action="store_true", help="publish without asking the quality gate")
     parser.add_argument("--no-index", action="store_true", help="let every worker join by itself (for comparison)")
@@ -22,6 +29,7 @@ def run(args: argparse.Namespace) -> int:
     from winnow.quality.gate import gate
     from winnow.report.write import write
 
+    check_engine(args)
     lake = lake_path(args.lake)
     dates = dates_and_pending(args, lake)
     if not dates:

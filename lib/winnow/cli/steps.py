@@ -4,7 +4,15 @@ import argparse
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from winnow.cli.common import add_interval_arguments, add_lake_arguments, dates_and_pending, dates_of, positive
+from winnow.cli.common import (
+    add_engine_argument,
+    add_interval_arguments,
+    add_lake_arguments,
+    check_engine,
+    dates_and_pending,
+    dates_of,
+    positive,
+)
 
 if TYPE_CHECKING:
     from winnow.pipeline.report import RunReport
@@ -19,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     else:
         parser.add_argument("--run-id", default="manual", help="kept with every commit, e.g. the scheduler's run id")
     if name == "match-documents":
-        parser.add_argument("--engine", default="boxpath", metavar="NAME", help="see `winnow match --help`")
+        add_engine_argument(parser)
         parser.add_argument("--full", action="store_true", help="ask everything again")
         parser.add_argument("--audit", action="store_true", help="then let the quality gate judge what was staged")
     if name == "publish-matches":
@@ -57,6 +65,12 @@ def _encode_documents(args: argparse.Namespace, lake: str) -> Iterator["RunRepor
         yield job.run(session, job.Config(lake=lake, date=date, run_id=args.run_id))
 
 
+def _sample_values(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
+    from winnow.pipeline import sample_values as job
+
+    yield job.run(job.Config(lake=lake, run_id=args.run_id))
+
+
 def _encode_profiles(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
     from winnow.lake.session import open_session
     from winnow.pipeline import encode_profiles as job
@@ -89,7 +103,9 @@ def _prepare(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
 def _match_documents(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
     from winnow.lake.session import open_session
     from winnow.pipeline import match_documents as job
+    from winnow.pipeline.report import all_of
 
+    check_engine(args)
     dates = dates_and_pending(args, lake)
     config = job.Config(lake=lake, dates=dates, run_id=args.run_id, engine=args.engine, full=args.full)
     if not dates:
@@ -101,18 +117,21 @@ def _match_documents(args: argparse.Namespace, lake: str) -> Iterator["RunReport
         from winnow.quality.gate import gate
 
         audit = gate(session, lake, args.run_id).audit
-        yield from (audit(date, version) for date, version in staged.items())
+        yield from all_of(map(audit, (date,), (version,)) for date, version in staged.items())
 
 
 def _publish_matches(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
     from winnow.pipeline import publish_matches as job
+    from winnow.pipeline.report import all_of
 
     wanted = job.unpublished(lake) if args.pending else {}
     if args.date or args.first or args.last:
         wanted |= {date: args.staged_version or job.staged_version(lake, date) for date in dates_of(args)}
-    for date, version in sorted(wanted.items()):
-        config = job.Config(lake=lake, date=date, staged_version=version, run_id=args.run_id, audited=args.audited)
-        yield job.run(config)
+    configs = [
+        job.Config(lake=lake, date=date, staged_version=version, run_id=args.run_id, audited=args.audited)
+        for date, version in sorted(wanted.items())
+    ]
+    yield from all_of(map(job.run, (config,)) for config in configs)
 
 
 def _maintain(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
@@ -127,6 +146,7 @@ _STEPS: dict[str, Callable[[argparse.Namespace, str], Iterator["RunReport"]]] = 
     "prepare": _prepare,
     "match-documents": _match_documents,
     "publish-matches": _publish_matches,
+    "sample-values": _sample_values,
     "encode-profiles": _encode_profiles,
     "build-index": _build_index,
     "join-paths": _join_paths,

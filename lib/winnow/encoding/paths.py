@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import numpy.typing as npt
 
+from winnow.encoding.jit import kernel
 from winnow.encoding.vocabulary import Vocabulary
 from winnow.errors import DataError
 
@@ -30,6 +31,24 @@ class PathTable:
         self._depths = np.zeros(1024, np.int32)
         self._ids: dict[tuple[int, int], int] = {}
         self.extend(rows)
+
+    @classmethod
+    def of_columns(cls, parents: Ints, symbols: Ints) -> "PathTable":
+        """The table with these paths, numbered from 1, parents first.
+
+        >>> PathTable.of_columns(np.array([0, 1]), np.array([7, 9])).depths.tolist()
+        [0, 1, 2]
+        """
+        table = cls()
+        count = parents.size + 1
+        if (parents < 0).any() or (parents >= np.arange(1, count)).any():
+            raise DataError("path_gap", "a path comes before its parent")
+        table._ids = dict(zip(zip(parents.tolist(), symbols.tolist(), strict=True), range(1, count), strict=True))
+        if len(table) < count:
+            raise DataError("path_conflict", "a label under one path has two paths")
+        table._parents, table._symbols = (np.append(-1, column).astype(np.int32) for column in (parents, symbols))
+        table._depths = _depths(table._parents)
+        return table
 
     def __len__(self) -> int:
         return len(self._ids) + 1
@@ -114,3 +133,11 @@ class PathTable:
         values = column[: len(self)]
         values.setflags(write=False)
         return values
+
+
+@kernel
+def _depths(parents: Ints) -> Ints:
+    depths = np.zeros(parents.size, np.int32)
+    for path in range(1, parents.size):
+        depths[path] = depths[parents[path]] + 1
+    return depths

@@ -18,6 +18,7 @@ from winnow.engines.column import Column
 from winnow.engines.store import PatternStore
 from winnow.engines.twigs import Ints, Longs
 from winnow.errors import UsageError
+from winnow.values.selectivity import Selectivity
 from winnow.xpath.pattern import Pattern
 
 _CHUNK = 1 << 15  # patterns that exist as Python objects at one time
@@ -57,6 +58,7 @@ class Engine(ABC):
     def __init__(self, vocabulary: Vocabulary, paths: PathTable) -> None:
         self.store = PatternStore(vocabulary)
         self.paths = paths
+        self.selectivity: Selectivity | None = None  # what patterns that are added from now on should wait for
         self._live = Column(np.bool_)
 
     @property

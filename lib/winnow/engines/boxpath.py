@@ -8,7 +8,7 @@ are more frequent than the access branch by choice, so the question would seldom
 import numpy as np
 
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
-from winnow.engines.access import Accesses, Branches, Rows, choose
+from winnow.engines.access import Accesses, Branches, Rows, choose, passing
 from winnow.engines.automaton import Automata, build_automata, new_scratch
 from winnow.engines.base import Engine, Funnel, Matches
 from winnow.engines.column import Column
@@ -34,6 +34,7 @@ class BoxPath(Engine):
         self._pure, self._branches = LineIndex(), LineIndex()
         self._pure_pattern = Column(np.int32)
         self._owner, self._line, self._test = (Column(np.int32) for _ in range(3))  # see `Branches`
+        self._passing = Column(np.float64)
         self._exact = Column(np.int32)
         self._always = Column(np.int32)  # patterns without any line
         self._accesses: Accesses | None = None
@@ -58,6 +59,8 @@ class BoxPath(Engine):
         self._owner.extend(lines.owner[others])
         self._line.extend(self._branches.add(*select_runs(lines.steps, lines.ends, others)))
         self._test.extend(lines.test[others])
+        symbol = lines.steps[lines.ends[:-1]][others] >> 1
+        self._passing.extend(passing(symbol, lines.test[others], self.store, self.selectivity))
         self._exact.extend(lines.exact)
         self._always.extend(np.setdiff1d(np.arange(new.start, new.stop), lines.owner))
         self._accesses = None
@@ -101,9 +104,9 @@ class BoxPath(Engine):
 
     def _plan(self, batch: EncodedBatch) -> None:
         """Choose access branches by how often the lines occur in this batch, and write the postings anew."""
-        branches = Branches(self._owner.view, self._line.view, self._test.view)
+        branches = Branches(self._owner.view, self._line.view, self._test.view, self._passing.view)
         tests = self.store.twigs.tests
-        self._accesses = choose(branches, tests.op, self._exact.view, self._weights(batch))
+        self._accesses = choose(branches, self._exact.view, self._weights(batch))
         waited = np.unique(self._accesses.test)
         self._lookup, self._automata = build_lookup(tests, waited), build_automata(tests, waited)
         self._postings = Postings()

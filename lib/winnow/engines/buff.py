@@ -30,12 +30,13 @@ from winnow.engines.states import (
     moved,
     number_in,
 )
+from winnow.engines.strategies import STEP_BY_STEP
 from winnow.engines.twigs import Ints
 
 
 class Buff(FilteringEngine):
-    def __init__(self, vocabulary: Vocabulary, paths: PathTable) -> None:
-        super().__init__(vocabulary, paths)
+    def __init__(self, vocabulary: Vocabulary, paths: PathTable, strategy: str = STEP_BY_STEP) -> None:
+        super().__init__(vocabulary, paths, strategy)
         self._table, self._values = StateTable(), ValueIndex()
         self._seen, self._met = Stamped(width=2), Stamped(width=2)
 

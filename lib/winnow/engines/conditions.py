@@ -9,13 +9,14 @@ document has met all of them.
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from winnow.encoding.jit import kernel
 from winnow.engines.access import Rows
 from winnow.engines.column import Column
 from winnow.engines.intern import select_runs
 from winnow.engines.lines import LEAF, Lines
-from winnow.engines.twigs import Ints, Longs
+from winnow.engines.twigs import Floats, Ints, Longs
 from winnow.engines.walk import Found
 
 
@@ -67,22 +68,22 @@ class Conditions:
         columns = (self._required, self._offsets, self._access, self._is_decided)
         return sum(int(column.view.nbytes) for column in columns)
 
-    def add(self, asked: Asked, conditions: Ints, new: range, is_decided: Ints) -> None:
-        """Patterns `new` and the condition of each row that they ask for."""
+    def add(self, asked: Asked, conditions: Ints, new: range, is_decided: npt.NDArray[np.bool_], often: Floats) -> None:
+        """Patterns `new` and the condition of each row that they ask for; `often` says how often it is met."""
         self.count = max(self.count, int(conditions.max(initial=-1)) + 1)
         owner = asked.owner - new.start
         counts = np.bincount(owner, minlength=len(new))
         self._offsets.extend(len(self._required) + np.cumsum(counts))
         self._required.extend(conditions)
-        # A test rules out more than a line does, a long line more than a short one.
-        by_owner = np.lexsort((-np.diff(asked.ends), asked.test == LEAF, owner))
+        # What is met equally often: a long line rules out more than a short one.
+        by_owner = np.lexsort((-np.diff(asked.ends), often, owner))
         access = np.full(len(new), -1, np.int32)
         has_any = counts > 0
         access[has_any] = conditions[by_owner[(np.cumsum(counts) - counts)[has_any]]]
         self._access.extend(access)
-        self._is_decided.extend(is_decided.astype(np.bool_))
+        self._is_decided.extend(is_decided)
 
-    def awaited(self, live: "np.typing.NDArray[np.bool_]") -> Awaited:
+    def awaited(self, live: npt.NDArray[np.bool_]) -> Awaited:
         access, is_decided = self._access.view, self._is_decided.view
         decided = np.full(self.count, -1, np.int32)
         wanted = np.flatnonzero(live & is_decided).astype(np.int32)

@@ -5,15 +5,23 @@ Such an engine takes up the conditions of new patterns (`_learn`) and reports wh
 """
 
 from abc import abstractmethod
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
 
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
+from winnow.engines.access import meeting
 from winnow.engines.base import Engine, Funnel, Matches
 from winnow.engines.conditions import Asked, Awaited, Conditions, asked_by, complete
-from winnow.engines.lines import lines_of
+from winnow.engines.intern import select_runs
+from winnow.engines.lines import Lines, lines_of
 from winnow.engines.reading import Read
 from winnow.engines.stamped import Stamped
+from winnow.engines.strategies import STEP_BY_STEP, STRATEGIES, rewrite
 from winnow.engines.symbols import PathSymbols
-from winnow.engines.twigs import Ints
+from winnow.engines.twigs import Floats, Ints
 from winnow.engines.verify import Verifier
 from winnow.engines.walk import Found, merge
 
@@ -21,27 +29,62 @@ from winnow.engines.walk import Found, merge
 class FilteringEngine(Engine):
     """`stats` says how large the index is and what the last `match` cost; in counts and bytes, never in seconds."""
 
-    def __init__(self, vocabulary: Vocabulary, paths: PathTable) -> None:
+    strategies: ClassVar[tuple[str, ...]] = STRATEGIES  # for values, that it takes
+
+    def __init__(self, vocabulary: Vocabulary, paths: PathTable, strategy: str = STEP_BY_STEP) -> None:
         super().__init__(vocabulary, paths)
+        self._strategy = strategy
         self.stats: dict[str, int] = {}
         self._conditions = Conditions()
         self._awaited: Awaited | None = None
         self._stamps = Stamped()
         self._symbols = PathSymbols(paths, vocabulary)
-        self._verifier = Verifier(self.store, paths)
         self._has_text = False  # some line ends at text nodes
         self._known_paths = 0
 
     def retire(self, ids: Ints) -> None:
         super().retire(ids)
+        self._changed()
+
+    def _changed(self) -> None:
+        """Other patterns are live now, or there are more."""
         self._awaited = None
 
     def _index(self, new: range) -> None:
         lines = lines_of(self.store.twigs, new.start, new.stop, self.store.height)
-        asked = asked_by(lines)
+        self.take_up(lines, new, np.ones(len(new), np.bool_))
+
+    def take_up(self, lines: Lines, new: range, chosen: npt.NDArray[np.bool_]) -> None:
+        """Of the new patterns, whose lines these are, learn the chosen ones; the others are never live here."""
+        asked, is_decided = self._ask(new, lines)
+        if not chosen.all():
+            rows = np.flatnonzero(chosen[asked.owner - new.start])
+            asked = Asked(*select_runs(asked.steps, asked.ends, rows), asked.test[rows], asked.owner[rows])
+        self._conditions.add(asked, self._learn(asked), new, is_decided & chosen, self._often(asked))
+        self._changed()
+
+    def follow(self, live: npt.NDArray[np.bool_]) -> None:
+        """These patterns of a store that is another engine's are wanted."""
+        if not np.array_equal(live, self.live):
+            self._live.resize(live.size, 0)
+            self._live.view[:] = live
+            self._changed()
+
+    @cached_property
+    def _verifier(self) -> Verifier:
+        return Verifier(self.store, self.paths)
+
+    def _ask(self, new: range, lines: Lines) -> tuple[Asked, npt.NDArray[np.bool_]]:
+        """What new patterns ask for, and which of them their only condition decides."""
+        asked, weakened = rewrite(asked_by(lines), self._strategy)
+        is_decided = (lines.pure | lines.exact).astype(np.bool_)
+        is_decided[weakened - new.start] = False
         self._has_text = self._has_text or bool((asked.steps >> 1 == 0).any())
-        self._conditions.add(asked, self._learn(asked), new, lines.pure | lines.exact)
-        self._awaited = None
+        return asked, is_decided
+
+    def _often(self, asked: Asked) -> Floats:
+        """How often documents meet what is asked for."""
+        return meeting(asked.steps[asked.ends[:-1]] >> 1, asked.test, self.store, self.selectivity)
 
     def find(self, batch: EncodedBatch) -> Found:
         """What the index alone says of a batch: pairs that it has decided, and pairs to verify."""
@@ -56,6 +99,7 @@ class FilteringEngine(Engine):
             "comparisons": read.comparisons,
             "moves": read.moves,
             "met": len(read.met),
+            "waited": int(np.diff(self._awaited.waiting.offsets)[read.met[:, 1]].sum()),
             "candidates": len(found.matches) + len(found.candidates),
         }
         self.stats["bytes"] += self._conditions.nbytes
@@ -77,6 +121,10 @@ class FilteringEngine(Engine):
             matches=matches.shape[1],
         )
         return Matches(matches[0], matches[1], matches[2], funnel)
+
+    def _asked(self, new: range, lines: Lines) -> Asked:
+        """What the document is asked for on behalf of new patterns."""
+        return asked_by(lines)
 
     @abstractmethod
     def _learn(self, asked: Asked) -> Ints:

@@ -1,7 +1,7 @@
 """YFilter's automaton: one, top-down, for all lines (Diao et al.; Miliaraki and Koubarakis, DEBS 2010, §3).
 
-Lines that begin alike share states. Predicates on values are asked last, in the accepting state, with an index of its
-own there: that is "top-down evaluation" (§4.3), which the paper finds better than asking at every step.
+Lines that begin alike share states. A test on a value is asked in the accepting state of the line to it, with an index
+of its own there; other ways to combine structure and values are in `strategies`.
 """
 
 import numpy as np
@@ -31,12 +31,13 @@ from winnow.engines.states import (
     number_in,
     slot_of,
 )
+from winnow.engines.strategies import STEP_BY_STEP
 from winnow.engines.twigs import Ints
 
 
 class Nfa(FilteringEngine):
-    def __init__(self, vocabulary: Vocabulary, paths: PathTable) -> None:
-        super().__init__(vocabulary, paths)
+    def __init__(self, vocabulary: Vocabulary, paths: PathTable, strategy: str = STEP_BY_STEP) -> None:
+        super().__init__(vocabulary, paths, strategy)
         self._table, self._values = StateTable(), ValueIndex()
         self._is_open, self._met = Column(np.uint8), Stamped()
 

@@ -67,7 +67,7 @@ class StateTable:
         transitions = int(self.sizes[TRANSITIONS]) + steps + rows
         if 4 * transitions > self._slots.size:
             grown = np.full(2 << (2 * transitions).bit_length(), -1, np.int64)
-            _rehash(self._slots, grown)
+            rehash_slots(self._slots, grown)
             self._slots = grown
         words = self._words.reserve(WORDS * states)
         return States(words, words.view(np.int32), self._slots, self.sizes)
@@ -164,7 +164,7 @@ def deepened(states: States, state: int) -> int:
 
 
 @kernel
-def _rehash(old: Longs, new: Longs) -> None:
+def rehash_slots(old: Longs, new: Longs) -> None:
     last = new.size // 2 - 1
     for slot in range(0, old.size, 2):
         if old[slot] >= 0:

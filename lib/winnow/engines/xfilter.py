@@ -13,24 +13,24 @@ from winnow.engines.conditions import Asked
 from winnow.engines.filtering import FilteringEngine
 from winnow.engines.reading import Read
 from winnow.engines.stamped import Stamped
+from winnow.engines.strategies import STEP_BY_STEP
 from winnow.engines.twigs import Ints
 from winnow.engines.xfilter_machines import Machines, MachineTable
 from winnow.engines.xfilter_read import Board, read_machines
 
 
 class XFilter(FilteringEngine):
-    def __init__(self, vocabulary: Vocabulary, paths: PathTable) -> None:
-        super().__init__(vocabulary, paths)
+    def __init__(self, vocabulary: Vocabulary, paths: PathTable, strategy: str = STEP_BY_STEP) -> None:
+        super().__init__(vocabulary, paths, strategy)
         self._table = MachineTable()
         self._machines: Machines | None = None
         self._is_deep, self._passed, self._met = Column(np.uint8), Stamped(), Stamped()
 
-    def retire(self, ids: Ints) -> None:
-        super().retire(ids)
+    def _changed(self) -> None:
+        super()._changed()
         self._machines = None
 
     def _learn(self, asked: Asked) -> Ints:
-        self._machines = None
         return self._table.add(asked, len(self.store.vocabulary))
 
     def _read(self, batch: EncodedBatch, symbols: Ints) -> Read:

@@ -15,6 +15,7 @@ from winnow.index.codes import line_codes, text_codes
 from winnow.index.lines import find
 from winnow.index.patterns import add_rows
 from winnow.matcher import Matcher
+from winnow.values.selectivity import Selectivity
 
 
 class Words(NamedTuple):
@@ -50,9 +51,11 @@ def assemble(
     joined: Joined | None,
     *,
     evaluation: EvaluationLimits = DEFAULT_EVALUATION,
+    selectivity: Selectivity | None = None,
 ) -> Matcher:
     """`patterns` are rows of the table; without `joined` the engine joins by itself when it meets documents."""
     matcher = Matcher(engine=engine, vocabulary=words.vocabulary, paths=words.paths, evaluation=evaluation)
+    matcher.engine.selectivity = selectivity
     wanted = np.unique(asked.pattern_ids)
     rows = patterns.filter(pc.is_in(patterns.column("pattern_id"), value_set=pa.array(wanted)))
     ids = matcher.engine.add_stream(*add_rows(matcher.engine.store, rows))

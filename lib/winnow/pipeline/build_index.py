@@ -10,7 +10,6 @@ describes, so nobody sees half a build, and the next one finishes it.
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,6 +22,7 @@ from winnow.errors import DataError
 from winnow.index.lines import Branches, find, stored_branches
 from winnow.index.trees import load_tree, tree_table
 from winnow.lake.locks import table_lock
+from winnow.lake.sql import sql
 from winnow.lake.store import (
     commit_note,
     commit_parts,
@@ -55,9 +55,9 @@ class Index(NamedTuple):
     nodes_version: int  # of the table envelope_nodes
     roots: pa.Table
 
-    def rows(self, lake: str, partition: int) -> pa.Table:
+    def rows(self, lake: str, partition: int, columns: list[str] | None = None) -> pa.Table:
         where = {"index_version": self.version, "partition": partition}
-        return read_rows(lake, "envelope_nodes", where=where, version=self.nodes_version)
+        return read_rows(lake, "envelope_nodes", columns, where=where, version=self.nodes_version)
 
 
 def load_index(lake: str) -> Index | None:
@@ -105,17 +105,12 @@ def _wanted(lake: str, versions: dict[str, int]) -> tuple[Branches, Longs]:
     def read(table: str, columns: list[str]) -> pa.Table:
         return read_rows(lake, table, columns, version=versions[table])
 
-    database = duckdb.connect()
-    database.register("profiles", read("profiles", ["profile_id", "profile_version", "state"]))
-    database.register("encoded", read("profile_patterns", ["profile_id", "profile_version", "pattern_id"]))
-    live = database.execute(
-        """
-        SELECT DISTINCT pattern_id FROM encoded JOIN profiles USING (profile_id, profile_version)
-        WHERE state = 'active' AND pattern_id IS NOT NULL
-        """
-    ).to_arrow_table()
+    live = live_patterns(
+        read("profiles", ["profile_id", "profile_version", "state"]),
+        read("profile_patterns", ["profile_id", "profile_version", "pattern_id"]),
+    )
     patterns = read("patterns", ["pattern_id", "branches"])
-    patterns = patterns.filter(pc.is_in(patterns.column("pattern_id"), value_set=live.column(0).combine_chunks()))
+    patterns = patterns.filter(pc.is_in(patterns.column("pattern_id"), value_set=live))
     branches = stored_branches(read("branches", ["branch", "branch_id", "steps"]))
     wanted = find(
         branches.codes, patterns.column("branches").combine_chunks().flatten().unique().to_numpy().astype(np.int64)
@@ -123,6 +118,15 @@ def _wanted(lake: str, versions: dict[str, int]) -> tuple[Branches, Longs]:
     if (wanted < 0).any():
         raise DataError("branches_stale", "some patterns have no branches yet", hint="run encode_profiles first")
     return branches, np.unique(wanted)
+
+
+def live_patterns(profiles: pa.Table, encoded: pa.Table) -> pa.ChunkedArray:
+    """The ids of the patterns that some active profile has."""
+    query = """
+        SELECT DISTINCT pattern_id FROM encoded JOIN profiles USING (profile_id, profile_version)
+        WHERE state = 'active' AND pattern_id IS NOT NULL
+    """
+    return sql(query, profiles=profiles, encoded=encoded).column(0)
 
 
 class _Change:

@@ -11,18 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from winnow.index.lines import branches_of, find, stored_branches
+from winnow.index.lines import branches_of, find
 from winnow.index.patterns import to_rows
 from winnow.lake.contracts import load_contract
 from winnow.lake.locks import table_lock
 from winnow.lake.parts import Part, arrow_schema
 from winnow.lake.session import driver_host
+from winnow.lake.sql import sql
 from winnow.lake.store import adopt, commit_note, commit_parts, ensure_tables, read_rows, require_table, write_rows
 from winnow.pipeline.progress import Progress
 from winnow.pipeline.report import RunReport
@@ -49,10 +49,7 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     with report.stage("plan"):
         ensure_tables(lake, ("vocabulary", "patterns", "profile_patterns", "branches"))
         version = require_table(lake, "profiles").version()
-        todo = unencoded(
-            read_rows(lake, "profiles", version=version),
-            read_rows(lake, "profile_patterns", ["profile_id", "profile_version"]),
-        )
+        todo = unencoded(lake, version)
         note = {"job": "encode_profiles", "run_id": config.run_id, "inputs": {"profiles": version}}
     with report.stage("compile"):
         done = _compile(spark, lake, todo)
@@ -69,15 +66,17 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     return report
 
 
-def unencoded(profiles: pa.Table, encoded: pa.Table) -> pa.Table:
-    database = duckdb.connect()
-    database.register("profiles", profiles)
-    database.register("encoded", encoded)
-    query = """
-        SELECT profile_id, profile_version, xpath, namespaces, ordered FROM profiles
-        ANTI JOIN encoded USING (profile_id, profile_version) WHERE state = 'active' ORDER BY profile_id
-    """
-    return database.execute(query).to_arrow_table()
+def unencoded(lake: str, version: int) -> pa.Table:
+    """The active profile versions without patterns, by id; only their rows are read as a whole."""
+    key = ["profile_id", "profile_version"]
+    new = sql(
+        "SELECT profile_id FROM profiles ANTI JOIN encoded USING (profile_id, profile_version) WHERE state = 'active'",
+        profiles=read_rows(lake, "profiles", [*key, "state"], version=version),
+        encoded=read_rows(lake, "profile_patterns", key),
+    ).column(0)
+    columns = [*key, "xpath", "namespaces", "ordered"]
+    rows = read_rows(lake, "profiles", columns, version=version)
+    return rows.filter(pc.is_in(rows.column(0), value_set=new)).sort_by("profile_id")
 
 
 def _compile(spark: SparkSession, lake: str, todo: pa.Table) -> list[Outcome]:
@@ -133,7 +132,7 @@ def add_branches(lake: str, note: dict[str, Any]) -> int:
     if commit_note(lake, "branches").get("patterns") == version:
         return 0
     patterns = read_rows(lake, "patterns", ["branches"], version=version).column(0).combine_chunks()
-    known_codes = pa.array(stored_branches(read_rows(lake, "branches")).codes)
+    known_codes = read_rows(lake, "branches", ["branch_id"]).column(0)
     missing = np.zeros(len(patterns), np.bool_)
     unknown = pc.invert(pc.is_in(patterns.flatten(), value_set=known_codes))
     missing[patterns.value_parent_indices().filter(unknown).to_numpy()] = True
@@ -143,10 +142,10 @@ def add_branches(lake: str, note: dict[str, Any]) -> int:
     vocabulary = add_labels(lake, rows.column("labels").combine_chunks().flatten().unique().to_pylist(), note)
     found = branches_of(rows, vocabulary)
     with table_lock(lake, "branches"):
-        known = stored_branches(read_rows(lake, "branches"))
-        new = found.take(np.flatnonzero(find(known.codes, found.codes) < 0))
+        known = read_rows(lake, "branches", ["branch_id"]).column(0).to_numpy()
+        new = found.take(np.flatnonzero(find(known, found.codes) < 0))
         steps = pa.ListArray.from_arrays(pa.array(new.ends.astype(np.int32)), pa.array(new.steps))
-        numbers = np.arange(len(known), len(known) + len(new), dtype=np.int32)
+        numbers = np.arange(known.size, known.size + len(new), dtype=np.int32)
         columns = {"branch": numbers, "branch_id": new.codes, "line": new.texts(vocabulary), "steps": steps}
         parts = write_rows(lake, "branches", pa.table(columns)) if len(new) else []
         commit_parts(lake, "branches", parts, {}, {**note, "patterns": version})

@@ -1,4 +1,4 @@
-"""What a worker does with its share of new documents: their structure, and which of them have which path. No Spark."""
+"""What a worker does with its share of new documents: their structure, which have which path, a sample. No Spark."""
 
 import datetime as dt
 from collections.abc import Callable, Iterable
@@ -16,8 +16,10 @@ from winnow.index.codes import path_codes, text_codes
 from winnow.lake.contracts import load_contract
 from winnow.lake.parts import Part, PartWriter
 from winnow.pipeline.document_splits import Split, read_documents
+from winnow.values.reservoir import ranks
 
-TABLES = ("encoded_documents", "path_documents")
+TABLES = ("encoded_documents", "path_documents", "document_samples")
+_SAMPLE_COLUMNS = ["document_id", "rank", "content"]
 _FLUSH = 1 << 22  # pairs of path and document that a worker keeps before it writes them
 
 
@@ -42,13 +44,15 @@ class EncodeTask:
     date: dt.date
     batch: str
     number: int
+    last_rank: int  # documents up to this rank are the sample
     tell: Callable[[int], None]  # so many documents are done
 
     def __call__(self, splits: Iterable[Split]) -> Encoded:
         vocabulary, paths = Vocabulary(), PathTable()
         encoder = Encoder(vocabulary, paths)
         partition = {"ingest_date": self.date, "batch": self.batch}
-        documents_out, paths_out = (PartWriter(self.lake, load_contract(table), partition) for table in TABLES)
+        outs = [PartWriter(self.lake, load_contract(table), partition) for table in TABLES]
+        documents_out, paths_out, samples_out = outs
         met: list[tuple[Ints, Ints]] = []
         pairs = documents = nodes = 0
         for ids, contents, first in read_documents(splits):
@@ -60,6 +64,7 @@ class EncodeTask:
                 pa.array(batch.doc_offsets.astype(np.int32)), pa.array(codes[batch.path])
             )
             documents_out.write(pa.table([ids, pa.array(numbers), structure], names=["document_id", "row", "nodes"]))
+            self._keep_sample(samples_out, ids, contents)
             met.append(_distinct(batch, len(paths), first))
             pairs += met[-1][0].size
             documents += len(contents)
@@ -71,7 +76,14 @@ class EncodeTask:
         if met:
             paths_out.write(self._inverted(met, _codes(vocabulary, paths)))
         seen = SeenPaths(tuple(vocabulary.labels()), paths.parents.copy(), paths.symbols.copy())
-        return Encoded(documents_out.close() + paths_out.close(), seen, documents, nodes)
+        parts = [part for out in outs for part in out.close()]
+        return Encoded(parts, seen, documents, nodes)
+
+    def _keep_sample(self, out: PartWriter, ids: pa.Array, contents: list[bytes]) -> None:
+        rank = ranks(ids)
+        chosen = np.flatnonzero(rank <= self.last_rank)
+        kept = pa.array([contents[k] for k in chosen], pa.binary())
+        out.write(pa.table([ids.take(pa.array(chosen)), pa.array(rank[chosen]), kept], names=_SAMPLE_COLUMNS))
 
     def _inverted(self, met: list[tuple[Ints, Ints]], codes: Longs) -> pa.Table:
         """The documents of each path; sorted by code, so that readers skip what they do not want."""

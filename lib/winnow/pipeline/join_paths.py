@@ -31,6 +31,8 @@ from winnow.pipeline.build_index import Index, load_index
 from winnow.pipeline.report import RunReport
 from winnow.pipeline.words import KnownPaths, load_paths, load_vocabulary
 
+SMALL = 5000  # new branches
+
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
@@ -102,6 +104,11 @@ class _Task:
     is_new: npt.NDArray[np.bool_]
     build: int  # entries of later builds are new
 
+    def is_small(self, work: list[int]) -> bool:
+        """Done by the driver before Spark has begun: a few new branches, no new paths."""
+        entries = (self.index.rows(self.lake, partition, ["build"]).column(0) for partition in work)
+        return not self.is_new.any() and sum(pc.sum(pc.greater(e, self.build)).as_py() or 0 for e in entries) <= SMALL
+
     def __call__(self, partition: int) -> list[Part]:
         at = int(np.flatnonzero(self.index.roots.column("partition").to_numpy() == partition)[0])
         rows = self.index.rows(self.lake, partition)
@@ -127,6 +134,8 @@ def _meets(roots: pa.Table, places: Places, chosen: Longs) -> npt.NDArray[np.boo
 
 
 def _join(spark: SparkSession, task: _Task, work: list[int]) -> list[Part]:
+    if task.is_small(work):
+        return [part for partition in work for part in task(partition)]
     context = spark.sparkContext
     shared = context.broadcast(task)
 

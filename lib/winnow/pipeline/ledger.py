@@ -6,16 +6,17 @@ requires follows from the profiles alone. The difference is the work: pairs to a
 
 import datetime as dt
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from winnow.lake.store import ensure_tables, read_rows, replace_partition, require_table, write_rows
+from winnow.errors import TransientError
+from winnow.lake.sql import sql
+from winnow.lake.store import read_rows, replace_partition, require_table, rows_by_partition, write_rows
 
 TABLES = ("ledger", "profile_sets", "matches_staged", "matches", "undecided", "deliveries")
 SET_COLUMNS = ["profile_id", "profile_version", "subscriber", "destination"]
@@ -26,7 +27,7 @@ class Group:
     """Batches of one interval that were asked the same before, and the profiles they are still to be asked."""
 
     batches: tuple[str, ...]
-    ask: pa.Table  # SET_COLUMNS, class, patterns; by profile_id
+    ask: pa.Table  # SET_COLUMNS, class; by profile_id
     asked_before: bool
 
 
@@ -51,46 +52,39 @@ class Interval:
 class Profiles:
     """The encoded profiles at pinned versions."""
 
-    rows: pa.Table  # of profiles, with class and patterns
+    rows: pa.Table  # of profiles, with class
     versions: dict[str, int]
 
     def required(self, date: dt.date) -> pa.Table:
         """The profile versions that are active and valid on a date, by id."""
         query = """
-            SELECT profile_id, profile_version, subscriber, destination, class, patterns FROM rows
+            SELECT profile_id, profile_version, subscriber, destination, class FROM rows
             WHERE coalesce(valid_from <= $date, true) AND coalesce($date < valid_to, true) ORDER BY profile_id
         """
-        database = duckdb.connect()
-        database.register("rows", self.rows)
-        return database.execute(query, {"date": date}).to_arrow_table()
+        return sql(query, {"date": date}, rows=self.rows)
 
 
 def load_profiles(lake: str) -> Profiles:
     versions = {name: require_table(lake, name).version() for name in ("profiles", "profile_patterns")}
-    database = duckdb.connect()
     columns = {
         "profiles": ["profile_id", "profile_version", "subscriber", "destination", "valid_from", "valid_to", "state"],
-        "profile_patterns": ["profile_id", "profile_version", "class", "alternative", "pattern_id"],
+        "profile_patterns": ["profile_id", "profile_version", "class", "alternative"],
     }
-    for name, version in versions.items():
-        database.register(name, read_rows(lake, name, columns[name], version=version))
     query = """
-        SELECT p.profile_id, p.profile_version, any_value(subscriber) AS subscriber,
-            any_value(destination) AS destination, any_value(valid_from) AS valid_from, any_value(valid_to) AS valid_to,
-            any_value(class) AS class, list(pattern_id ORDER BY alternative) FILTER (alternative >= 0) AS patterns
-        FROM profiles p JOIN profile_patterns e
-            ON p.profile_id = e.profile_id AND p.profile_version = e.profile_version
-        WHERE state = 'active' AND class <> 'rejected' GROUP BY ALL
+        SELECT profiles.* EXCLUDE (state), class FROM profiles
+        JOIN profile_patterns USING (profile_id, profile_version)
+        WHERE state = 'active' AND class <> 'rejected' AND alternative <= 0
     """
-    return Profiles(database.execute(query).to_arrow_table(), versions)
+    tables = {name: read_rows(lake, name, columns[name], version=version) for name, version in versions.items()}
+    return Profiles(sql(query, **tables), versions)
 
 
 def set_name(rows: pa.Table) -> str:
     """A digest of the rows, which are sorted by id."""
     digest = hashlib.sha256()
     for column in SET_COLUMNS:
-        values = rows.column(column).cast(pa.string())
-        digest.update("\x1f".join("\x1e" if value is None else value for value in values.to_pylist()).encode())
+        values = pc.fill_null(rows.column(column).cast(pa.string()), "\x1e").combine_chunks()
+        digest.update(pc.binary_join(pa.LargeListArray.from_arrays([0, len(values)], values), "\x1f")[0].as_buffer())
     return digest.hexdigest()[:16]
 
 
@@ -98,7 +92,6 @@ def plan(
     lake: str, dates: Iterable[dt.date], profiles: Profiles, *, full: bool = False, only: str = "*"
 ) -> list[Interval]:
     """The work of each interval. `full` asks everything again; `only` asks just those profiles, by id (a glob)."""
-    ensure_tables(lake, TABLES)
     ledger = read_rows(lake, "ledger")
     before: dict[str, pa.Table] = {}
 
@@ -152,9 +145,7 @@ def _interval(
 
 
 def _like(rows: pa.Table, glob: str) -> pa.Table:
-    database = duckdb.connect()
-    database.register("rows", rows)
-    return database.execute("SELECT * FROM rows WHERE profile_id GLOB $1 ORDER BY profile_id", [glob]).to_arrow_table()
+    return sql("SELECT * FROM rows WHERE profile_id GLOB $1 ORDER BY profile_id", [glob], rows=rows)
 
 
 def _without(rows: pa.Table, gone: pa.Table) -> pa.Table:
@@ -162,36 +153,38 @@ def _without(rows: pa.Table, gone: pa.Table) -> pa.Table:
 
 
 def documents_by_batch(lake: str, date: dt.date) -> dict[str, int]:
-    table = require_table(lake, "encoded_documents")
-    actions = pa.table(table.get_add_actions(flatten=True))
-    counts: dict[str, int] = {}
-    for row in actions.select(["partition.ingest_date", "partition.batch", "num_records"]).to_pylist():
-        if str(row["partition.ingest_date"]) == str(date):
-            counts[row["partition.batch"]] = counts.get(row["partition.batch"], 0) + row["num_records"]
-    return dict(sorted(counts.items()))
+    counts = rows_by_partition(lake, "encoded_documents", "ingest_date", "batch")
+    return {batch: count for (day, batch), count in sorted(counts.items()) if day == date}
 
 
 def difference(required: pa.Table, before: pa.Table) -> tuple[pa.Table, bool]:
     """What is required but was not asked before; and whether something published is no longer as required."""
-    database = duckdb.connect()
-    database.register("required", required)
-    database.register("before", before)
-    ask = database.execute(
-        "SELECT * FROM required ANTI JOIN before USING (profile_id, profile_version) ORDER BY profile_id"
-    ).to_arrow_table()
+    tables = {"required": required, "before": before}
+    ask = sql(
+        "SELECT * FROM required ANTI JOIN before USING (profile_id, profile_version) ORDER BY profile_id", **tables
+    )
     same = """
-        SELECT count(*) FROM before b JOIN required r ON b.profile_id = r.profile_id
+        SELECT count(*) AS kept FROM before b JOIN required r ON b.profile_id = r.profile_id
             AND b.profile_version = r.profile_version AND b.subscriber IS NOT DISTINCT FROM r.subscriber
             AND b.destination IS NOT DISTINCT FROM r.destination
     """
-    (kept,) = database.execute(same).fetchall()[0]
-    return ask, kept < before.num_rows
+    return ask, sql(same, **tables).column("kept")[0].as_py() < before.num_rows
 
 
 def fingerprint(known: pa.Table) -> str:
     """Names the state of one interval's ledger."""
     rows = sorted((row["batch"], row["profile_set"], row["staged_version"]) for row in known.to_pylist())
     return hashlib.sha256(repr(rows).encode()).hexdigest()[:16]
+
+
+def require_base(known: pa.Table, date: dt.date, note: Mapping[str, Any]) -> None:
+    """What was staged with this note adds to the interval's ledger as it was then; refused when it has moved since."""
+    if fingerprint(known) != note["base"]:
+        raise TransientError(
+            "interval_moved",
+            f"another run has published {date} since this one was planned",
+            hint="run it again: it will ask only what is still open",
+        )
 
 
 def keep_set(lake: str, name: str, rows: pa.Table, run: dict[str, Any]) -> None:

@@ -1,36 +1,39 @@
 """Answer what is still to be asked of the documents of some data intervals.
 
 Reads: encoded_documents, path_documents, documents, document_sources, profiles, profile_patterns, patterns, branches,
-vocabulary, paths, path_branches, ledger, profile_sets, all at the versions that are newest when the job starts.
+vocabulary, paths, path_branches, selectivity, ledger, profile_sets, all at the versions that are newest when the job
+starts.
 Writes: profile_sets, undecided and, per interval, matches_staged in one commit that names those versions.
 
 Documents that were never asked are read and matched as a whole. Those that were asked before meet new profiles only:
 paths say which documents could satisfy them, structure alone answers what needs no values, and only the rest is read.
-Profiles that outgrow a task's memory are asked shard by shard, each of those documents that its paths let through.
+Profiles that outgrow a task's memory are asked shard by shard, each of those documents that their paths, and then their
+values, let through.
 """
 
 import datetime as dt
 import pickle
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from winnow.deciding import DEFAULT_EVALUATION, EvaluationLimits, HybridProfile, hybrid_of
+from winnow.encoding import Vocabulary
 from winnow.engines import DEFAULT_ENGINE
 from winnow.engines.twigs import Longs
 from winnow.errors import TransientError
 from winnow.index.assemble import Asked, Joined, Words, assemble
-from winnow.index.lines import stored_branches
 from winnow.lake.parts import Part
 from winnow.lake.session import driver_host
+from winnow.lake.sql import sql
 from winnow.lake.store import (
     commit_note,
+    ensure_tables,
     partition_files,
     read_rows,
     replace_partition,
@@ -39,13 +42,15 @@ from winnow.lake.store import (
 )
 from winnow.matcher import Matcher
 from winnow.pipeline.document_splits import to_splits
-from winnow.pipeline.ledger import SET_COLUMNS, Group, Interval, keep_set, load_profiles, plan, set_name
-from winnow.pipeline.match_task import Answer, MatchTask, Piece, Question, Sources, Structures
+from winnow.pipeline.ledger import SET_COLUMNS, TABLES, Group, Interval, keep_set, load_profiles, plan, set_name
+from winnow.pipeline.match_task import Answer, MatchTask, Piece, Question, Sources, Structures, forget_others
 from winnow.pipeline.progress import Progress
 from winnow.pipeline.publish_matches import recover
 from winnow.pipeline.report import RunReport
-from winnow.pipeline.routing import Postings, home_partitions, load_postings, route
-from winnow.pipeline.words import load_paths, load_vocabulary
+from winnow.pipeline.routing import Postings, homes_of, load_postings, route
+from winnow.pipeline.sample_values import load_selectivity
+from winnow.pipeline.words import KnownPaths, load_paths, load_vocabulary
+from winnow.values.selectivity import Selectivity
 from winnow.xpath import compile_profile
 
 SHARD = 2_000_000  # profiles of one matcher in a task's memory; about 1.2 KB each
@@ -68,7 +73,7 @@ def run(spark: SparkSession, config: Config) -> tuple[RunReport, dict[dt.date, i
     """The report, and the staged version of each interval that has something to publish."""
     report = RunReport("match_documents")
     with report.stage("plan"):
-        lake = Pinned.open(config)
+        lake = Pinned(config)
         for date in config.dates:
             recover(config.lake, date)
         intervals = plan(config.lake, config.dates, lake.profiles, full=config.full, only=config.only)
@@ -78,12 +83,14 @@ def run(spark: SparkSession, config: Config) -> tuple[RunReport, dict[dt.date, i
     funnel: dict[str, int] = {}
     with Progress("matching", host=driver_host(spark)) as channel:
         task = MatchTask(lake=config.lake, run_id=config.run_id, tell=channel.tell)
-        for ask, targets in _by_question(work):
+        for wanted, targets in _by_question(work):
+            ask = lake.with_patterns(wanted)
             for shard in _shards(ask, config.shard, lake):
-                for question, pieces in _questions(lake, shard, targets, report, sharded=shard is not ask):
-                    with report.stage("match"):
-                        answers = _distribute(spark, task, question, pieces)
-                    _collect(answers, question, parts, undecided, funnel)
+                questions = _questions(lake, shard, targets, report, sharded=shard is not ask)
+                with report.stage("match"):
+                    answers = _distribute(spark, task, questions)
+                for number, answer in answers:
+                    _collect(answer, questions[number][0], parts, undecided, funnel)
     staged = {}
     with report.stage("commit"):
         for interval in work:
@@ -95,87 +102,91 @@ def run(spark: SparkSession, config: Config) -> tuple[RunReport, dict[dt.date, i
     return report, staged
 
 
-@dataclass
+PINNED = (
+    "documents", "document_sources", "encoded_documents", "path_documents", "vocabulary", "paths", "patterns",
+    "branches", "selectivity",
+)  # fmt: skip
+
+
 class Pinned:
     """The tables of a run at their versions; loaded when something is to be asked, once."""
 
-    config: Config
-    profiles: Any
-    versions: dict[str, int]
-    _loaded: dict[str, Any] = field(default_factory=dict)
-
-    TABLES = (
-        "documents", "document_sources", "encoded_documents", "path_documents", "vocabulary", "paths", "patterns",
-        "branches",
-    )  # fmt: skip
-
-    @classmethod
-    def open(cls, config: Config) -> "Pinned":
-        profiles = load_profiles(config.lake)
-        versions = {name: require_table(config.lake, name).version() for name in cls.TABLES}
-        if config.index:
-            versions["path_branches"] = require_table(config.lake, "path_branches").version()
-        return cls(config, profiles, profiles.versions | versions)
+    def __init__(self, config: Config) -> None:
+        ensure_tables(config.lake, (*TABLES, "selectivity"))
+        self.config = config
+        self.profiles = load_profiles(config.lake)
+        names = (*PINNED, "path_branches") if config.index else PINNED
+        self.versions = self.profiles.versions | {name: require_table(config.lake, name).version() for name in names}
+        self._postings: dict[tuple[dt.date, str], Postings] = {}
+        self._sources: dict[dt.date, Sources] = {}
 
     def rows(self, table: str, columns: list[str] | None = None, where: dict[str, Any] | None = None) -> pa.Table:
         return read_rows(self.config.lake, table, columns, where=where, version=self.versions[table])
 
-    @property
-    def patterns(self) -> pa.Table:
-        if "patterns" not in self._loaded:
-            self._loaded["patterns"] = self.rows("patterns", ["pattern_id", "twig", "labels", "tests", "valued"])
-        return self._loaded["patterns"]
+    def with_patterns(self, ask: pa.Table) -> pa.Table:
+        """The same profiles, each with the list of its alternatives' patterns."""
+        query = """
+            SELECT ask.*, patterns FROM ask LEFT JOIN (
+                SELECT profile_id, profile_version, list(pattern_id ORDER BY alternative) AS patterns
+                FROM encoded SEMI JOIN ask USING (profile_id, profile_version) WHERE alternative >= 0 GROUP BY ALL
+            ) USING (profile_id, profile_version) ORDER BY profile_id
+        """
+        columns = ["profile_id", "profile_version", "alternative", "pattern_id"]
+        return sql(query, ask=ask, encoded=self.rows("profile_patterns", columns))
 
-    @property
+    @cached_property
+    def patterns(self) -> pa.Table:
+        return self.rows("patterns", ["pattern_id", "twig", "labels", "tests", "valued"])
+
+    @cached_property
     def words(self) -> Words:
         """Shared by the matchers of a run: they only grow where they match, which is in the workers."""
-        if "words" not in self._loaded:
-            vocabulary = load_vocabulary(self.config.lake, self.versions["vocabulary"])
-            known = load_paths(self.config.lake, vocabulary, self.versions["paths"])
-            self._loaded["generation"] = int(known.generations.max())
-            self._loaded["words"] = Words(vocabulary, known.table, known.codes)
-        words: Words = self._loaded["words"]
-        return words
+        return Words(self._vocabulary, self._known.table, self._known.codes)
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return load_vocabulary(self.config.lake, self.versions["vocabulary"])
+
+    @cached_property
+    def _known(self) -> KnownPaths:
+        return load_paths(self.config.lake, self._vocabulary, self.versions["paths"])
 
     def postings(self, date: dt.date, batch: str, wanted: Longs) -> Postings:
         """`wanted` are always the paths that have branches."""
-        key = f"postings/{date}/{batch}"
-        if key not in self._loaded:
+        if (date, batch) not in self._postings:
             version = self.versions["path_documents"]
-            self._loaded[key] = load_postings(self.config.lake, date, batch, wanted, version)
-        postings: Postings = self._loaded[key]
-        return postings
+            self._postings[date, batch] = load_postings(self.config.lake, date, batch, wanted, version)
+        return self._postings[date, batch]
 
     def sources(self, date: dt.date) -> Sources:
-        key = f"sources/{date}"
-        if key not in self._loaded:
-            self._loaded[key] = _sources(self, date)
-        sources: Sources = self._loaded[key]
-        return sources
+        if date not in self._sources:
+            self._sources[date] = _sources(self, date)
+        return self._sources[date]
 
-    @property
+    @cached_property
+    def selectivity(self) -> Selectivity | None:
+        return load_selectivity(self.config.lake, self.versions["selectivity"])
+
+    @cached_property
     def joined(self) -> Joined | None:
         if not self.config.index:
             return None
-        if "joined" not in self._loaded:
-            self._require_joined()
-            pairs = self.rows("path_branches")
-            codes = stored_branches(self.rows("branches", ["branch", "branch_id", "steps"])).codes
-            branch = pairs.column("branch").to_numpy()
-            text = pairs.column("text").to_numpy()
-            self._loaded["joined"] = Joined(pairs.column("path_id").to_numpy().astype(np.int64), text, codes[branch])
-        joined: Joined = self._loaded["joined"]
-        return joined
+        self._require_joined()
+        pairs = self.rows("path_branches")
+        branches = self.rows("branches", ["branch", "branch_id"])
+        codes = np.zeros(branches.num_rows, np.int64)
+        codes[branches.column("branch").to_numpy()] = branches.column("branch_id").to_numpy()
+        path = pairs.column("path_id").to_numpy().astype(np.int64)
+        return Joined(path, pairs.column("text").to_numpy(), codes[pairs.column("branch").to_numpy()])
 
     def _require_joined(self) -> None:
         """An index that has not met all paths or all branches would lose matches."""
-        self.words  # noqa: B018 - says how many generations of paths there are
         done = commit_note(self.config.lake, "path_branches", self.versions["path_branches"])
         index = commit_note(self.config.lake, "index_partitions")
         inputs = index.get("inputs", {})
         current = all(inputs.get(name) == self.versions[name] for name in ("profile_patterns", "patterns", "branches"))
         if (
-            done.get("generation", -1) < self._loaded["generation"]
+            done.get("generation", -1) < int(self._known.generations.max())
             or done.get("build") != index.get("build")
             or not current
         ):
@@ -197,14 +208,16 @@ def _by_question(work: list[Interval]) -> list[tuple[pa.Table, list[tuple[Interv
 
 
 def _shards(ask: pa.Table, size: int, lake: Pinned) -> list[pa.Table]:
-    """Profiles whose branches share an index partition go together, so that few documents go to a shard."""
+    """Few documents should go to a shard: its profiles share an index partition, or all ask for certain values."""
     if ask.num_rows <= size:
         return [ask]
-    asked = _asked(ask.drop(["class"]).append_column("class", pa.repeat("native", ask.num_rows)), lake)
-    homes = home_partitions(lake.config.lake, lake.patterns, asked.pattern_ids)
-    first = np.concatenate([[0], np.cumsum(asked.alternatives)])[:-1]
-    home = np.where(asked.alternatives > 0, homes[np.minimum(first, homes.size - 1)], -1)
-    ask = ask.take(pa.array(np.argsort(home, kind="stable")))
+    patterns = ask.column("patterns").combine_chunks()
+    homes = homes_of(lake.config.lake, patterns.flatten().to_numpy().astype(np.int64), lake.versions)
+    owner = patterns.value_parent_indices().to_numpy()
+    is_open = np.bincount(owner, homes.is_open, minlength=ask.num_rows) > 0
+    home = np.full(ask.num_rows, -1, np.int64)
+    home[owner[::-1]] = homes.partition[::-1]  # of the first pattern
+    ask = ask.take(pa.array(np.lexsort((home, is_open))))
     return [ask.slice(start, size) for start in range(0, ask.num_rows, size)]
 
 
@@ -215,7 +228,8 @@ class _Split(NamedTuple):
 
 def _questions(
     lake: Pinned, ask: pa.Table, targets: list[tuple[Interval, Group]], report: RunReport, *, sharded: bool
-) -> Iterable[tuple[Question, list[Piece]]]:
+) -> list[tuple[Question, list[Piece]]]:
+    found = []
     asked_before = targets[0][1].asked_before
     routed = lake.config.index and (asked_before or sharded)
     for part in _by_need(ask, lake) if routed and asked_before else [_Split(ask, structural=False)]:
@@ -224,14 +238,25 @@ def _questions(
             joined = lake.joined
             asked = _asked(part.ask, lake)
             limits = lake.config.evaluation
-            matcher = assemble(lake.config.engine, words, lake.patterns, asked, joined, evaluation=limits)
+            matcher = assemble(
+                lake.config.engine,
+                words,
+                lake.patterns,
+                asked,
+                joined,
+                evaluation=limits,
+                selectivity=lake.selectivity,
+            )
+            if sharded:
+                matcher.guard_values()
         with report.stage("route"):
             pieces = _pieces(lake, matcher, targets, joined if routed else None, structural=part.structural)
         if pieces:
             dates = sorted({piece.date for piece in pieces})
             sources = {date: lake.sources(date) for date in dates}
             profiles = part.ask.select(SET_COLUMNS).combine_chunks()
-            yield Question(pickle.dumps(matcher, protocol=5), words.codes, profiles, sources), pieces
+            found.append((Question(pickle.dumps(matcher, protocol=5), words.codes, profiles, sources), pieces))
+    return found
 
 
 def candidates(lake: Pinned, interval: Interval, group: Group) -> int:
@@ -240,7 +265,8 @@ def candidates(lake: Pinned, interval: Interval, group: Group) -> int:
     if not group.asked_before:
         return everything
     joined = lake.joined
-    matcher = assemble(lake.config.engine, lake.words, lake.patterns, _asked(group.ask, lake), joined)
+    asked = _asked(lake.with_patterns(group.ask), lake)
+    matcher = assemble(lake.config.engine, lake.words, lake.patterns, asked, joined)
     chosen = _routed(lake, matcher, joined, [(interval.date, batch) for batch in group.batches])
     return sum(
         interval.batches[b] if rows is None else rows.size for b, rows in zip(group.batches, chosen, strict=True)
@@ -285,12 +311,11 @@ def _asked(ask: pa.Table, lake: Pinned) -> Asked:
 
 
 def _hybrids(lake: Pinned, wanted: pa.Table) -> dict[str, HybridProfile]:
-    database = duckdb.connect()
-    database.register("profiles", lake.rows("profiles", ["profile_id", "profile_version", "xpath", "namespaces"]))
-    database.register("wanted", wanted)
-    rows = database.execute(
-        "SELECT * FROM profiles SEMI JOIN wanted USING (profile_id, profile_version)"
-    ).to_arrow_table()
+    rows = sql(
+        "SELECT * FROM profiles SEMI JOIN wanted USING (profile_id, profile_version)",
+        profiles=lake.rows("profiles", ["profile_id", "profile_version", "xpath", "namespaces"]),
+        wanted=wanted,
+    )
     found = {}
     for row in rows.to_pylist():
         hybrid = hybrid_of(compile_profile(row["xpath"], dict(row["namespaces"])))
@@ -346,46 +371,53 @@ def _sources(lake: Pinned, date: dt.date) -> Sources:
                                 || CASE record WHEN 0 THEN '' ELSE '#' || record END) AS source
         FROM sources GROUP BY document_id ORDER BY document_id
     """
-    database = duckdb.connect()
-    database.register("sources", lake.rows("document_sources", where={"ingest_date": date}))
-    found = database.execute(query).to_arrow_table()
+    columns = ["document_id", "source", "member", "record"]
+    found = sql(query, sources=lake.rows("document_sources", columns, {"ingest_date": date}))
     ids = np.array(found.column(0).to_pylist(), "S64")
     return Sources(ids, found.column(1).combine_chunks())
 
 
-def _distribute(spark: SparkSession, task: MatchTask, question: Question, pieces: list[Piece]) -> list[Answer]:
+def _distribute(
+    spark: SparkSession, task: MatchTask, questions: list[tuple[Question, list[Piece]]]
+) -> list[tuple[int, Answer]]:
+    """Answers, each with the number of its question. All questions are one piece of work for Spark."""
+    if not questions:
+        return []
     context = spark.sparkContext
-    tasks = min(len(pieces), context.defaultParallelism * 2)
-    shared = context.broadcast((question, pieces))
+    tasks = min(sum(len(pieces) for _, pieces in questions), context.defaultParallelism * 2)
+    shared = context.broadcast(questions)
 
-    def answer(index: int) -> Answer:
-        question, pieces = shared.value
-        return task(pieces[index::tasks], question)
+    def answer(index: int) -> list[tuple[int, Answer]]:
+        forget_others(question for question, _ in shared.value)
+        return [
+            (number, task(own, question))
+            for number, (question, pieces) in enumerate(shared.value)
+            if (own := pieces[index::tasks])
+        ]
 
-    answers: list[Answer] = context.parallelize(range(tasks), tasks).map(answer).collect()
+    answers: list[tuple[int, Answer]] = context.parallelize(range(tasks), tasks).flatMap(answer).collect()
     shared.unpersist()
     return answers
 
 
 def _collect(
-    answers: list[Answer],
+    answer: Answer,
     question: Question,
     parts: dict[dt.date, list[Part]],
     undecided: dict[dt.date, list[Any]],
     funnel: dict[str, int],
 ) -> None:
-    for answer in answers:
-        for date, written in answer.parts.items():
-            parts[date] += written
-        for date, pairs in answer.undecided.items():
-            keys = question.profiles.take(pa.array([pair.slot for pair in pairs], pa.int32())).to_pylist()
-            undecided[date] += [
-                pair._asdict() | {name: key[name] for name in ("profile_id", "profile_version")}
-                for pair, key in zip(pairs, keys, strict=True)
-            ]
-        for name, count in answer.funnel.items():
-            known = funnel.get(name, 0)
-            funnel[name] = max(known, count) if name in {"paths", "branches"} else known + count
+    for date, written in answer.parts.items():
+        parts[date] += written
+    for date, pairs in answer.undecided.items():
+        keys = question.profiles.take(pa.array([pair.slot for pair in pairs], pa.int32())).to_pylist()
+        undecided[date] += [
+            pair._asdict() | {name: key[name] for name in ("profile_id", "profile_version")}
+            for pair, key in zip(pairs, keys, strict=True)
+        ]
+    for name, count in answer.funnel.items():
+        known = funnel.get(name, 0)
+        funnel[name] = max(known, count) if name in {"paths", "branches"} else known + count
 
 
 def _stage(lake: Pinned, interval: Interval, parts: list[Part], undecided: list[Any]) -> int:
@@ -413,12 +445,11 @@ def _keep_undecided(config: Config, interval: Interval, undecided: list[Any], ru
     known = read_rows(config.lake, "undecided", where=partition)
     if not known.num_rows and not undecided:
         return
-    database = duckdb.connect()
-    database.register("known", known.slice(0, 0) if interval.mode == "replace" else known)
-    database.register("required", interval.required)
-    kept = database.execute(
-        "SELECT * FROM known SEMI JOIN required USING (profile_id, profile_version)"
-    ).to_arrow_table()
+    kept = sql(
+        "SELECT * FROM known SEMI JOIN required USING (profile_id, profile_version)",
+        known=known.slice(0, 0) if interval.mode == "replace" else known,
+        required=interval.required,
+    )
     names = ["document_id", "profile_id", "profile_version", "reason", "message", "run_id"]
     new = [{name: (row | {"run_id": config.run_id})[name] for name in names} for row in undecided]
     table = pa.Table.from_pylist(kept.select(names).to_pylist() + new) if new or kept.num_rows else None

@@ -118,13 +118,18 @@ class MatchTask:
         return pa.table([columns[name] for name in schema.names], schema=schema)
 
 
-_LOADED: dict[int, Matcher] = {}  # a worker serves many tasks: it unpacks the matcher once
+_LOADED: dict[int, Matcher] = {}  # a worker serves many tasks: it unpacks a matcher once
+
+
+def forget_others(questions: Iterable[Question]) -> None:
+    """Let go of the matchers of earlier questions, before new ones need the memory."""
+    for key in _LOADED.keys() - {hash(question.matcher) for question in questions}:
+        del _LOADED[key]
 
 
 def _matcher(question: Question) -> Matcher:
     key = hash(question.matcher)
     if key not in _LOADED:
-        _LOADED.clear()
         _LOADED[key] = pickle.loads(question.matcher)
     return _LOADED[key]
 

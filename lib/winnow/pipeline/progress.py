@@ -51,6 +51,7 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._done.set()
+        self.channel.tell(0)  # wakes the listener
         self._thread.join()
         self._bar.close()
         self._socket.close()

@@ -9,7 +9,6 @@ state of the interval than the one it finds is refused: it would lose what anoth
 """
 
 import datetime as dt
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,14 +17,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from winnow.errors import DataError, TransientError
+from winnow.errors import DataError
 from winnow.lake.contracts import load_contract
 from winnow.lake.locks import table_lock
 from winnow.lake.parts import Part, PartWriter, arrow_schema, copy_part, parquet
+from winnow.lake.sql import sql
 from winnow.lake.store import (
     commit_note,
+    commit_notes,
     commit_parts,
     ensure_tables,
+    open_table,
     partition_files,
     read_rows,
     replace_partition,
@@ -33,7 +35,7 @@ from winnow.lake.store import (
     transaction_number,
     write_rows,
 )
-from winnow.pipeline.ledger import TABLES, enter, fingerprint
+from winnow.pipeline.ledger import TABLES, enter, require_base
 from winnow.pipeline.report import RunReport
 
 
@@ -57,7 +59,7 @@ def run(config: Config) -> RunReport:
         if published != config.staged_version:
             if config.audited:
                 _require_audit(lake, date, config.staged_version)
-            _require_base(lake, date, note)
+            require_base(_ledger(lake, date), date, note)
             report.counts["published"] = _publish(config, note)
     with report.stage("deliveries and ledger"):
         recover(lake, date)
@@ -67,16 +69,14 @@ def run(config: Config) -> RunReport:
 
 def staged_version(lake: str, date: dt.date) -> int:
     """The newest version of matches_staged that staged the interval."""
-    for entry in require_table(lake, "matches_staged").history():
-        note = json.loads(entry.get("userMetadata", "{}"))
+    for version, note in commit_notes(lake, "matches_staged"):
         if note.get("date") == str(date):
-            return int(entry["version"])
+            return version
     raise DataError("nothing_staged", f"nothing was staged for {date}", hint="run match-documents first")
 
 
 def recover(lake: str, date: dt.date) -> None:
     """Finish what a publication of the interval has begun: deliveries, then the ledger. Nothing, if it was finished."""
-    ensure_tables(lake, TABLES)
     with table_lock(lake, "publish"):
         published = transaction_number(lake, "matches", _transaction(date))
         if published is None or published in _ledger(lake, date).column("staged_version").to_pylist():
@@ -98,10 +98,11 @@ def _ledger(lake: str, date: dt.date) -> pa.Table:
 def unpublished(lake: str) -> dict[dt.date, int]:
     """The newest staged version of each date, where it is not the published one."""
     found: dict[dt.date, int] = {}
-    for entry in require_table(lake, "matches_staged").history():
-        date = json.loads(entry.get("userMetadata", "{}")).get("date")
-        if date is not None:
-            found.setdefault(dt.date.fromisoformat(date), int(entry["version"]))
+    if open_table(lake, "matches_staged") is None:
+        return found
+    for version, note in commit_notes(lake, "matches_staged"):
+        if "date" in note:
+            found.setdefault(dt.date.fromisoformat(note["date"]), version)
     return {date: v for date, v in found.items() if (transaction_number(lake, "matches", _transaction(date)) or -1) < v}
 
 
@@ -114,16 +115,6 @@ def _require_audit(lake: str, date: dt.date, version: int) -> None:
         what = f"failed {', '.join(failed)}" if failed else "was never audited"
         hint = "see quality_results; mend the cause, then match again" if failed else "run `winnow audit` first"
         raise DataError("gate_failed", f"version {version} of matches_staged, for {date}, {what}", hint=hint)
-
-
-def _require_base(lake: str, date: dt.date, note: dict[str, Any]) -> None:
-    found = fingerprint(_ledger(lake, date))
-    if found != note["base"]:
-        raise TransientError(
-            "interval_moved",
-            f"another run has published {date} since this one was planned",
-            hint="run it again: it will ask only what is still open",
-        )
 
 
 def _publish(config: Config, note: dict[str, Any]) -> int:
@@ -192,11 +183,9 @@ def _deliver(lake: str, date: dt.date, note: dict[str, Any], *, staged_version: 
 
 
 def _by_destination(matches: Any) -> pa.Table:
-    database = duckdb.connect()
-    database.register("matches", matches)
     query = """
         SELECT destination, count(*) AS documents, sum(n)::BIGINT AS matches FROM (
             SELECT destination, document_id, count(*) AS n FROM matches WHERE destination IS NOT NULL GROUP BY ALL
         ) GROUP BY destination ORDER BY destination
     """
-    return database.execute(query).to_arrow_table()
+    return sql(query, matches=matches)

@@ -1,9 +1,11 @@
 """What a run did: counts, seconds per stage, and the table it prints at the end."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from winnow.errors import DataError
 
 
 @dataclass
@@ -34,3 +36,16 @@ class RunReport:
         left = max((len(name) for name, _ in rows), default=0)
         right = max((len(value) for _, value in rows), default=0)
         return "\n".join([self.job, *(f"  {name:<{left}}  {value:>{right}}" for name, value in rows)])
+
+
+def all_of(jobs: Iterable[Iterator[RunReport]]) -> Iterator[RunReport]:
+    """Do all of them: data that stops one does not stop the others. What failed is raised at the end."""
+    failed: list[DataError] = []
+    for job in jobs:
+        try:
+            yield from job
+        except DataError as error:
+            failed.append(error)
+    if failed:
+        words = "; ".join(error.message for error in failed)
+        raise DataError(failed[0].code, words, hint=failed[0].hint) from failed[0]

@@ -4,6 +4,7 @@ For each pattern the branch that the fewest documents have is waited for: all br
 """
 
 import datetime as dt
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -16,11 +17,10 @@ from winnow.engines.store import PatternStore
 from winnow.engines.twigs import Ints, Longs
 from winnow.index.assemble import Joined
 from winnow.index.codes import line_codes, text_codes
-from winnow.index.lines import find, stored_branches
-from winnow.index.patterns import add_rows
+from winnow.index.lines import find
+from winnow.lake.sql import sql
 from winnow.lake.store import read_rows
 from winnow.pipeline.build_index import load_index
-from winnow.pipeline.words import load_vocabulary
 
 
 class Postings(NamedTuple):
@@ -80,22 +80,35 @@ def _rows(postings: Postings, paths: Longs) -> Ints:
     return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int32)
 
 
-def home_partitions(lake: str, patterns: pa.Table, pattern_ids: Longs) -> Longs:
-    """Per pattern the index partition of its first branch; -1 for a pattern without any."""
-    rows = patterns.filter(pc.is_in(patterns.column("pattern_id"), value_set=pa.array(np.unique(pattern_ids))))
-    store = PatternStore(load_vocabulary(lake))
-    ids = store.add_stream(*add_rows(store, rows))
-    lines = lines_of(store.twigs, 0, len(store), store.height)
-    codes = line_codes(lines.steps, lines.ends, text_codes(store.vocabulary.labels()))
-    branches = stored_branches(read_rows(lake, "branches", ["branch", "branch_id", "steps"]))
+class Homes(NamedTuple):
+    """Where patterns belong when they are shared out."""
+
+    partition: Longs  # the index partition of the first branch; -1 for a pattern without any
+    is_open: npt.NDArray[np.bool_]  # it asks for no equality, so that no value can rule it out
+
+
+def homes_of(lake: str, pattern_ids: Longs, versions: Mapping[str, int]) -> Homes:
+    """Per pattern, of the patterns and branches at these versions."""
+    columns = ["pattern_id", "branches", "tests"]
+    rows = read_rows(lake, "patterns", columns, version=versions["patterns"])
+    rows = rows.filter(pc.is_in(rows.column("pattern_id"), value_set=pa.array(np.unique(pattern_ids))))
+    branches = read_rows(lake, "branches", ["branch_id", "branch"], version=versions["branches"])
     index = load_index(lake)
-    entries = read_rows(
-        lake, "envelope_nodes", ["entry", "partition"], where={"index_version": index.version if index else 0}
-    )
-    partition = np.full(len(branches) + 1, -1, np.int64)
-    partition[entries.column("entry").to_numpy()] = entries.column("partition").to_numpy()  # nodes, -1, go to the end
-    partition[-1] = -1
-    homes = np.full(len(store), -1, np.int64)
-    owners, first = np.unique(lines.owner, return_index=True)
-    homes[owners] = partition[find(branches.codes, codes[first])]
-    return homes[ids[find(rows.column("pattern_id").to_numpy().astype(np.int64), pattern_ids)]]
+    where = {"index_version": index.version if index else 0}
+    entries = read_rows(lake, "envelope_nodes", ["entry", "partition"], where=where)
+    partition = np.full(branches.num_rows + 1, -1, np.int64)
+    partition[entries.column("entry").to_numpy()] = entries.column("partition").to_numpy()
+    partition[-1] = -1  # inner nodes of trees, and branches that are not there
+    first = pc.fill_null(_first(rows.column("branches")), 0).to_numpy().astype(np.int64)
+    at = find(branches.column("branch_id").to_numpy().astype(np.int64), first)
+    number = np.where(at >= 0, branches.column("branch").to_numpy()[at], -1)
+    tests = pa.concat_arrays(rows.column("tests").chunks) if rows.num_rows else pa.array([], pa.list_(pa.string()))
+    equals = pc.match_substring_regex(tests.flatten(), "^(NUM_)?EQ ").to_numpy(zero_copy_only=False)
+    closed = np.bincount(tests.value_parent_indices().to_numpy(), equals, minlength=rows.num_rows) > 0
+    place = find(rows.column("pattern_id").to_numpy().astype(np.int64), pattern_ids)
+    return Homes(partition[number][place], ~closed[place])
+
+
+def _first(lists: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The first item of each list, or null."""
+    return sql("SELECT items[1] AS item FROM lists", lists=pa.table({"items": lists})).column(0)

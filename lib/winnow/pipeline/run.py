@@ -1,4 +1,4 @@
-"""All jobs of some data intervals in one session: encode, index, join, match, publish.
+"""All jobs of some data intervals in one session: encode, sample, index, join, match, publish.
 
 Each job is a transaction of its own, so a run that was killed is finished by running it again. When another run got
 ahead of this one half-way, what is still open is planned anew.
@@ -14,9 +14,17 @@ from pyspark.sql import SparkSession
 from winnow.deciding import DEFAULT_EVALUATION, EvaluationLimits
 from winnow.engines import DEFAULT_ENGINE
 from winnow.errors import TransientError
-from winnow.pipeline import build_index, encode_documents, encode_profiles, join_paths, match_documents, publish_matches
+from winnow.pipeline import (
+    build_index,
+    encode_documents,
+    encode_profiles,
+    join_paths,
+    match_documents,
+    publish_matches,
+    sample_values,
+)
 from winnow.pipeline.metrics import keep_metrics
-from winnow.pipeline.report import RunReport
+from winnow.pipeline.report import RunReport, all_of
 
 ATTEMPTS = 5
 
@@ -57,6 +65,7 @@ def prepare(spark: SparkSession, config: Config) -> Iterator[RunReport]:
     lake, run_id = config.lake, config.run_id
     for date in config.dates:
         yield encode_documents.run(spark, encode_documents.Config(lake=lake, date=date, run_id=run_id))
+    yield sample_values.run(sample_values.Config(lake=lake, run_id=run_id))
     yield encode_profiles.run(spark, encode_profiles.Config(lake=lake, run_id=run_id))
     yield build_index.run(build_index.Config(lake=lake, run_id=run_id, partition=config.partition))
     yield join_paths.run(spark, join_paths.Config(lake=lake, run_id=run_id))
@@ -82,13 +91,16 @@ def _jobs(spark: SparkSession, config: Config, gate: Gate | None) -> Iterator[Ru
                 ),
             )
             yield matched
-            for date, version in staged.items():
-                if gate:
-                    yield gate.audit(date, version)
-                published = publish_matches.Config(lake=lake, date=date, staged_version=version, run_id=run_id)
-                yield publish_matches.run(published)
+            yield from all_of(_publish(config, gate, date, version) for date, version in staged.items())
         except TransientError as error:
             if error.code not in {"interval_moved", "index_stale"} or attempt == ATTEMPTS - 1:
                 raise
         else:
             return
+
+
+def _publish(config: Config, gate: Gate | None, date: dt.date, version: int) -> Iterator[RunReport]:
+    if gate:
+        yield gate.audit(date, version)
+    published = publish_matches.Config(lake=config.lake, date=date, staged_version=version, run_id=config.run_id)
+    yield publish_matches.run(published)

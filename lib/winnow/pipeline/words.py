@@ -50,7 +50,7 @@ def load_paths(lake: str, vocabulary: Vocabulary, version: int | None = None) ->
     codes = np.concatenate([[DOCUMENT_CODE], rows.column("path_id").to_numpy()]).astype(np.int64)
     order = np.argsort(codes, kind="stable")
     parents = order[np.searchsorted(codes[order], rows.column("parent_id").to_numpy())]
-    table = PathTable(zip(range(1, codes.size), parents.tolist(), rows.column("symbol").to_pylist(), strict=True))
+    table = PathTable.of_columns(parents, rows.column("symbol").to_numpy())
     if not np.array_equal(path_codes(table.parents, table.symbols, text_codes(vocabulary.labels())), codes):
         raise DataError("path_codes", "the paths and the vocabulary do not belong together", hint="restore both tables")
     return KnownPaths(table, codes, np.concatenate([[0], rows.column("generation").to_numpy()]).astype(np.int64))

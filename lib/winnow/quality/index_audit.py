@@ -2,20 +2,17 @@
 paths and branches were joined to is what the trees say.
 """
 
-import json
 import random
 from collections.abc import Callable, Iterable
-from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from winnow.engines.twigs import Longs
 from winnow.index.lines import branches_of, find, stored_branches
-from winnow.lake.store import commit_note, read_rows, require_table
-from winnow.pipeline.build_index import Index
+from winnow.lake.store import commit_note, commit_notes, read_rows
+from winnow.pipeline.build_index import Index, live_patterns
 from winnow.pipeline.words import load_vocabulary
 from winnow.quality.facts import Facts
 from winnow.quality.outcome import Outcome
@@ -50,11 +47,7 @@ def _used(outcome: Outcome) -> tuple[Index, dict[str, int]]:
     """The index with whose branches the run's paths were joined, and the versions of the tables it was built from."""
     lake = outcome.lake
     build = commit_note(lake, "path_branches", outcome.inputs["path_branches"]).get("build")
-    notes = [
-        (entry["version"], json.loads(entry["userMetadata"]))
-        for entry in require_table(lake, "index_partitions").history()
-        if "userMetadata" in entry
-    ]
+    notes = list(commit_notes(lake, "index_partitions"))
     version, note = next(((v, n) for v, n in notes if n.get("build") == build), notes[0])
     where = {"index_version": note["index_version"]}
     roots = read_rows(lake, "index_partitions", where=where, version=version).sort_by("partition")
@@ -86,17 +79,12 @@ def _live(lake: str, versions: dict[str, int]) -> tuple[Longs, int, int]:
     def read(table: str, columns: list[str]) -> pa.Table:
         return read_rows(lake, table, columns, version=versions[table])
 
-    database = duckdb.connect()
-    database.register("profiles", read("profiles", ["profile_id", "profile_version", "state"]))
-    database.register("encoded", read("profile_patterns", ["profile_id", "profile_version", "pattern_id"]))
-    live: Any = database.execute(
-        """
-        SELECT DISTINCT pattern_id FROM encoded JOIN profiles USING (profile_id, profile_version)
-        WHERE state = 'active' AND pattern_id IS NOT NULL
-        """
-    ).to_arrow_table()
+    live = live_patterns(
+        read("profiles", ["profile_id", "profile_version", "state"]),
+        read("profile_patterns", ["profile_id", "profile_version", "pattern_id"]),
+    )
     patterns = read("patterns", ["pattern_id", "twig", "labels", "tests"])
-    patterns = patterns.filter(pc.is_in(patterns.column("pattern_id"), value_set=live.column(0).combine_chunks()))
+    patterns = patterns.filter(pc.is_in(patterns.column("pattern_id"), value_set=live))
     known = stored_branches(read("branches", ["branch", "branch_id", "steps"]))
     numbers = find(known.codes, branches_of(patterns, load_vocabulary(lake)).codes)
     return np.unique(numbers[numbers >= 0]), len(known), int((numbers < 0).sum())

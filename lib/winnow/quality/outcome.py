@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from winnow.errors import DataError, TransientError
+from winnow.errors import DataError
 from winnow.lake.contracts import load_contract
 from winnow.lake.parts import arrow_schema, filesystem
 from winnow.lake.store import commit_note, partition_files, read_rows, require_table
-from winnow.pipeline.ledger import fingerprint
+from winnow.pipeline.ledger import require_base
 from winnow.pipeline.publish_matches import recover
 
 
@@ -52,12 +52,8 @@ def foresee(lake: str, date: dt.date, staged_version: int) -> Outcome:
     at = int(require_table(lake, "matches").version())
     if staged_version in ledger.column("staged_version").to_pylist():  # an audit after the fact
         at = min(ledger.column("matches_version").to_pylist()) - 1
-    elif fingerprint(ledger) != note["base"]:
-        raise TransientError(
-            "interval_moved",
-            f"another run has published {date} since this one was planned",
-            hint="run it again: it will ask only what is still open",
-        )
+    else:
+        require_base(ledger, date, note)
     staged = partition_files(lake, "matches_staged", partition, version=staged_version)
     published = [] if note["mode"] == "replace" else partition_files(lake, "matches", partition, version=at)
     return Outcome(lake, date, staged_version, note, tuple(staged), tuple(published))

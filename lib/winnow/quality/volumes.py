@@ -3,9 +3,7 @@
 import datetime as dt
 from statistics import median
 
-import pyarrow as pa
-
-from winnow.lake.store import read_rows, require_table
+from winnow.lake.store import read_rows, rows_by_partition
 from winnow.quality.facts import Facts
 
 HISTORY = 14  # intervals
@@ -30,10 +28,6 @@ def _history(lake: str, date: dt.date) -> list[float]:
     documents: dict[dt.date, int] = {}
     for row in read_rows(lake, "ledger", ["match_date", "documents"]).to_pylist():
         documents[row["match_date"]] = documents.get(row["match_date"], 0) + row["documents"]
-    matches: dict[str, int] = {}
-    actions = pa.table(require_table(lake, "matches").get_add_actions(flatten=True))
-    for row in actions.select(["partition.match_date", "num_records"]).to_pylist() if actions.num_rows else ():
-        day = str(row["partition.match_date"])
-        matches[day] = matches.get(day, 0) + row["num_records"]
+    matches = rows_by_partition(lake, "matches", "match_date")
     days = sorted((day for day, count in documents.items() if day != date and count), reverse=True)[:HISTORY]
-    return [matches.get(str(day), 0) / documents[day] for day in days]
+    return [matches[day,] / documents[day] for day in days]

@@ -48,6 +48,9 @@ class Facts(NamedTuple):
     undecided: list[Bar]
     quality: list[Check]
     trends: list[Trend]
+    common: list[Bar]  # values that most nodes of their label have, in percent
+    rare: list[Bar]  # values that one in so many has
+    sampled: int  # documents from which that is known
 
 
 def gather(lake: str, date: dt.date, run_id: str | None = None) -> Facts:
@@ -82,6 +85,9 @@ def gather(lake: str, date: dt.date, run_id: str | None = None) -> Facts:
         _counts(tables, "undecided", "profile_id", "match_date", date),
         quality,
         _trends(tables, date),
+        _values(tables, "common"),
+        _values(tables, "rare"),
+        tables.one("selectivity", "SELECT max(sampled) FROM selectivity") or 0,
     )
 
 
@@ -169,6 +175,20 @@ def _top(tables: _Tables, date: dt.date, column: str) -> list[Bar]:
 def _counts(tables: _Tables, table: str, column: str, day: str, date: dt.date) -> list[Bar]:
     query = f"SELECT {column}, count(*) FROM {table} WHERE {day} = $1 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {TOP}"
     return [Bar(name, count) for name, count in tables.all(table, query, date)]
+
+
+def _values(tables: _Tables, end: str) -> list[Bar]:
+    """From one end of what the sample knows. As of now, not of the date: the sample is one of all history."""
+    shown, order = ("100 * fraction", "DESC") if end == "common" else ("1 / fraction", "ASC")
+    query = f"""
+        SELECT label || ' = ' || left(value, 60), {shown}, occurrences, round(occurrences / fraction)::BIGINT
+        FROM selectivity WHERE counted = 'text' AND trim(value) != ''
+        ORDER BY fraction {order}, occurrences DESC, label, value LIMIT {TOP}
+    """
+    return [
+        Bar(name, value, f"{count:,} of {total:,} nodes")
+        for name, value, count, total in tables.all("selectivity", query)
+    ]
 
 
 def _quality(tables: _Tables, date: dt.date) -> list[Check]:

@@ -41,13 +41,13 @@ def in_proportion(claim: str, engines: Sequence[str], *, to: str = "x", why: str
     return judge
 
 
-def flat(claim: str, engines: Sequence[str], *, asked: slice = slice(None), why: str = "") -> Claim:
+def flat(claim: str, engines: Sequence[str], *, asked: slice = slice(None), count: str = _COST, why: str = "") -> Claim:
     """The count hardly changes over the points that are asked."""
 
     def judge(points: Points) -> Finding:
         told, holds = [], []
         for engine in engines:
-            values = [_count(point, engine, _COST) for point in _measured(points, engine)[asked]]
+            values = [_count(point, engine, count) for point in _measured(points, engine)[asked]]
             if len(values) < 2:
                 continue
             factor = max(values) / max(min(values), 1)
@@ -55,12 +55,12 @@ def flat(claim: str, engines: Sequence[str], *, asked: slice = slice(None), why:
             holds.append(factor <= _TOLERANCE)
         if not holds:
             return _unjudged(claim, points, engines)
-        return _finding(claim, all(holds), f"Comparisons change: {', '.join(told)}.", why)
+        return _finding(claim, all(holds), f"{_words(count)} change: {', '.join(told)}.", why)
 
     return judge
 
 
-def rising(claim: str, engines: Sequence[str], *, count: str = _COST, falling: bool = False) -> Claim:
+def rising(claim: str, engines: Sequence[str], *, falling: bool = False, count: str = _COST) -> Claim:
     """The count is higher at the last point than at the first; or lower."""
 
     def judge(points: Points) -> Finding:

@@ -7,10 +7,12 @@ workload and the name of what is measured, and its own `names`. It returns at le
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from winnow.engines import ENGINES
+from winnow.engines import ENGINES, STRATEGIES
+from winnow.engines.strategies import BOTTOM_UP, PRUNED, PRUNED_RANDOM, STEP_BY_STEP, TOP_DOWN
 from winnow.reproduce import claims, sweeps
 from winnow.reproduce.claims import Claim
 from winnow.reproduce.measure import measure_engine
+from winnow.reproduce.peers import measure_peers
 from winnow.reproduce.stages import measure_stages
 from winnow.reproduce.sweeps import Sweep
 from winnow.reproduce.workload import Workload
@@ -18,6 +20,7 @@ from winnow.reproduce.workload import Workload
 _AUTOMATA, _TRIES = ("nfa", "buff"), ("xtrie", "xtrie-eager", "xfilter")
 BOXFILTER = "Moro, Bakalov, Tsotras: Early Profile Pruning on XML-aware Publish-Subscribe Systems, VLDB 2007"
 XTRIE = "Chan, Felber, Garofalakis, Rastogi: Efficient Filtering of XML Documents with XPath Expressions, ICDE 2002"
+DISTRIBUTED = "Miliaraki, Koubarakis: Distributed Structural and Value XML Filtering, DEBS 2010"
 WFILTER = "Martins, Pereira: WFilter"
 
 
@@ -195,6 +198,69 @@ FIGURES = {
             "profiles",
             sweeps.profiles(sweeps.TRIE._replace(walk=sweeps.ATTRIBUTES), (10_000, 25_000, 50_000, 100_000)),
             (claims.fewer("WFilter is over 10 times as fast as YFilter.", "wfilter", "nfa", 10.0),),
+        ),
+        *(
+            Figure(
+                f"distributed-7{part}",
+                DISTRIBUTED,
+                f"Figure 7 ({part})",
+                f"When subscribers hear of it; {predicates} predicates a profile. Part (c) is about distances.",
+                "profiles",
+                sweeps.peers_once(predicates),
+                (
+                    claims.fewer(
+                        "Top-down strategies are ahead of step-by-step by a wide margin.",
+                        TOP_DOWN,
+                        STEP_BY_STEP,
+                        2.0,
+                        why="An index of values in each state makes a test there cheap, and a test that fails spares"
+                        " the verification of the whole pattern.",
+                    ),
+                    claims.fewer(
+                        "Top-down strategies are ahead of bottom-up.",
+                        TOP_DOWN,
+                        BOTTOM_UP,
+                        1.0,
+                        why="Values are rare here, so few patterns are left when they were asked first.",
+                    ),
+                ),
+                names=STRATEGIES,
+                measure=measure_peers,
+            )
+            for part, predicates in (("a", 2), ("b", 4))
+        ),
+        Figure(
+            "distributed-8",
+            DISTRIBUTED,
+            "Figure 8",
+            "What value filters spare, the more predicates a profile has.",
+            "predicates of a profile",
+            sweeps.peers_by_predicates,
+            (
+                claims.fewer("With value filters fewer documents are sent.", PRUNED, TOP_DOWN, 1.1, count="sent"),
+                claims.fewer("Statistics choose better than chance.", PRUNED, PRUNED_RANDOM, 1.0, count="sent"),
+                claims.rising("The more predicates, the more is spared.", (PRUNED,), falling=True, count="sent"),
+            ),
+            is_logarithmic=False,
+            names=(TOP_DOWN, PRUNED, PRUNED_RANDOM),
+            measure=measure_peers,
+            shown_count="sent",
+        ),
+        Figure(
+            "distributed-9",
+            DISTRIBUTED,
+            "Figure 9",
+            "Messages between peers, the more profiles they have.",
+            "profiles",
+            sweeps.peers_by_profiles,
+            (
+                claims.flat("Bottom-up sends the same whatever the profiles.", (BOTTOM_UP,), count="messages"),
+                claims.rising("The automata send more, the more profiles.", (TOP_DOWN, STEP_BY_STEP), count="messages"),
+                claims.fewer("Pruning spares messages.", PRUNED, TOP_DOWN, 1.0, count="messages"),
+            ),
+            names=STRATEGIES,
+            measure=measure_peers,
+            shown_count="messages",
         ),
     )
 }

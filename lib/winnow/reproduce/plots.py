@@ -32,6 +32,8 @@ def draw(figure: Figure, points: list[dict[str, Any]], folder: Path) -> tuple[Pa
     whole, (left, right) = plt.subplots(1, 2, figsize=(11, 4.3), constrained_layout=True)
     if any("stages" in engine for point in points for engine in point["engines"].values()):
         _stages(left, right, figure, points)
+    elif len(points) == 1:
+        _arrivals(left, right, figure, points[0]["engines"])
     else:
         _lines(left, right, figure, points)
     files = folder / f"{figure.name}.png", folder / f"{figure.name}.svg"
@@ -64,6 +66,22 @@ def _lines(left: Any, right: Any, figure: Figure, points: list[dict[str, Any]]) 
     left.legend(fontsize=8)
     if missing := left_out(points):
         right.set_title("; ".join(missing), fontsize=8)
+
+
+def _arrivals(left: Any, right: Any, figure: Figure, measured: dict[str, Any]) -> None:
+    """When notifications arrive, and what it took."""
+    for name, colour in zip(figure.names, _COLOURS, strict=False):
+        curve = measured.get(name, {}).get("arrivals", [])
+        left.plot([total for _, total in curve], [seconds for seconds, _ in curve], color=colour, label=name)
+    have = [name for name in figure.names if "counts" in measured.get(name, {})]
+    right.barh(have, [measured[name]["counts"][figure.shown_count] for name in have], color=_COLOURS[: len(have)])
+    right.set_xlabel(figure.shown_count)
+    right.invert_yaxis()
+    left.set_xlabel("notifications")
+    left.set_ylabel("seconds until they are sent")
+    left.set_yscale("log")
+    left.grid(alpha=0.3)
+    left.legend(fontsize=8)
 
 
 def _all(point: dict[str, Any]) -> list[dict[str, Any]]:

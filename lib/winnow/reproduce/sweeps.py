@@ -73,3 +73,28 @@ PLAIN = ProfileOptions(steps=8, wildcard=0.0, descendant=0.2)
 ATTRIBUTES = ProfileOptions(
     steps=8, wildcard=0.1, descendant=0.2, predicates=1, predicate_share=0.5, attribute_share=1.0
 )
+
+
+def _peers(documents: int, profiles: int, predicates: int) -> Workload:
+    walk = ProfileOptions(
+        steps=6, wildcard=0.1, descendant=0.1, skew=0.5, predicates=predicates, attribute_share=0.5, only_equal=True
+    )
+    return Workload(documents, profiles, dtds=("news",), elements=60, walk=walk)
+
+
+def peers_once(predicates: int) -> Sweep:
+    def sweep(scale: Scale) -> dict[float, Workload]:
+        documents, profiles = (1000, 100_000) if scale == "full" else (200, 5000)
+        return {profiles: _peers(documents, profiles, predicates)}
+
+    return sweep
+
+
+def peers_by_predicates(scale: Scale) -> dict[float, Workload]:
+    documents, profiles = (1000, 100_000) if scale == "full" else (200, 2000)
+    return {predicates: _peers(documents, profiles, predicates) for predicates in (1, 2, 3, 4)}
+
+
+def peers_by_profiles(scale: Scale) -> dict[float, Workload]:
+    documents, sizes = (1000, (200_000, 500_000, 1_000_000)) if scale == "full" else (100, (500, 2000, 8000))
+    return {profiles: _peers(documents, profiles, 2) for profiles in sizes}
