@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from winnow.errors import DataError
-from winnow.reproduce.figures import Figure
+from winnow.reproduce.figure import Figure
 from winnow.reproduce.sweeps import Scale
 from winnow.reproduce.workload import Workload
 
