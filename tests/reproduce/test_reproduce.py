@@ -226,6 +226,9 @@ def test_claims_are_judged_by_counts() -> None:
     assert not claims.fewer("", "b", "a", 5)(grows).holds
     assert claims.widening("", "b", "a", "comparisons")(grows).holds
     assert not claims.widening("", "a", "b", "comparisons")(grows).holds
+    for engine, speed in (("a", 3.0), ("b", 5.0)):
+        grows[-1]["engines"][engine]["match_us"] = speed
+    assert claims.fewer("", "b", "a", 4)(grows).sentence.endswith("so in time it does not hold here.")
     absent = claims.fewer("", "absent", "a", 1)(grows)
     assert (absent.holds, absent.sentence) == (None, "Not measured: absent.")
 
