@@ -43,7 +43,7 @@ def _content_arguments(parser: argparse.ArgumentParser) -> None:
         "--size", default="medium", help="small, medium, large or a number: about 30, 100, 1000 elements"
     )
     parser.add_argument("--depth", type=positive, default=16, help="levels at most, also of recursive DTDs (16)")
-    parser.add_argument("--skew", type=float, default=1.0, help="Zipf skew of the choices that the DTD leaves (1)")
+    parser.add_argument("--skew", type=float, default=1.5, help="Zipf skew of the choices that the DTD leaves (1.5)")
     parser.add_argument("--attributes", type=share, default=0.5, help="probability of an attribute that may miss (0.5)")
     parser.add_argument("--values", type=positive, default=1000, help="distinct values of a text or attribute (1000)")
     parser.add_argument("--value-skew", type=float, default=1.0, help="their Zipf skew (1)")

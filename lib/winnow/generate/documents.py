@@ -2,7 +2,8 @@
 
 A document starts with the least that its DTD requires. Then it grows: one of the places where the DTD lets something be
 repeated or added gets one more, again and again, until there are enough elements. What would not fit below the depth
-bound is never begun. Where the DTD offers a choice, the first alternatives are taken more often (Zipf).
+bound is never begun. What the DTD names first, in a choice or a sequence, is taken more often (Zipf): as in real
+documents, few paths come again and again, and many are rare.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,12 +18,14 @@ from winnow.generate.values import Values, zipf
 
 SIZES = {"small": 30, "medium": 100, "large": 1000}
 MAX_DEPTH = 100
+_SHALLOW = 3  # slots are listed as they come: the higher, the more often one of the first, which are near the root
+_RANKS = 20  # of optional parts: later ones are as rare as the last
 
 
 class DocumentOptions(NamedTuple):
     elements: int = SIZES["medium"]  # about: each document has up to a fifth more or less, if its DTD allows
     depth: int = 16
-    skew: float = 1.0  # of choices between elements
+    skew: float = 1.5  # of choices between elements, and of what is optional
     attributes: float = 0.5  # probability of one that may be missing
 
 
@@ -32,6 +35,7 @@ class _Slot(NamedTuple):
     content: list[Any]
     part: Particle
     depth: int  # levels that are left
+    rank: int  # among the parts of its model
 
 
 class DocumentMaker:
@@ -41,6 +45,7 @@ class DocumentMaker:
         self.dtd, self._values, self._options, self._seed = dtd, values, options, seed
         self.least = Least(dtd)
         _check(dtd, options, self.least)
+        self.shares = [(rank + 1) ** -options.skew for rank in range(_RANKS)]
         self._fitting: dict[tuple[int, int], tuple[Sequence[Particle], tuple[float, ...]]] = {}
 
     def make(self, number: int) -> bytes:
@@ -80,14 +85,17 @@ class _Growth:
         return Node(element, content)
 
     def grow(self) -> None:
-        place = self._r.randrange(len(self.slots))
+        """What stands first in a model is taken more often: most slots that are drawn are refused again."""
+        place = int(self._r.random() ** _SHALLOW * len(self.slots))
         slot = self.slots[place]
+        if self._r.random() > self._maker.shares[min(slot.rank, len(self._maker.shares) - 1)]:
+            return
         if not slot.part.many:
             self.slots[place] = self.slots[-1]
             self.slots.pop()
         self._once(slot.part, slot.depth, slot.content)
 
-    def _part(self, part: Particle, depth: int, out: list[Any]) -> None:
+    def _part(self, part: Particle, depth: int, out: list[Any], rank: int = 0) -> None:
         if not (part.optional or part.many):
             self._once(part, depth, out)
             return
@@ -96,14 +104,14 @@ class _Growth:
         if not part.optional:
             self._once(part, depth, content)
         if self._maker.least.height_once(part) <= depth:
-            self.slots.append(_Slot(content, part, depth))
+            self.slots.append(_Slot(content, part, depth, rank))
 
     def _once(self, part: Particle, depth: int, out: list[Any]) -> None:
         if part.kind == Kind.NAME:
             out.append(self.element(part.name, depth))
         elif part.kind == Kind.SEQUENCE:
-            for each in part.parts:
-                self._part(each, depth, out)
+            for rank, each in enumerate(part.parts):
+                self._part(each, depth, out, rank)
         else:
             parts, weights = self._maker.fitting(part, depth)
             if self.size < self.wanted:

@@ -56,7 +56,7 @@ class Mixture:
         self._hits_wanted = None if targets.profiles is None else round(targets.profiles * count)
         self._covered = np.zeros(len(documents), np.bool_)
         self._hits = self._taken = self._fruitless = 0
-        self._vocabulary, self._paths = Vocabulary(), PathTable()
+        self.vocabulary, self.paths = Vocabulary(), PathTable()  # of the documents and of all that was tried
 
     @property
     def reached(self) -> Reached:
@@ -124,7 +124,7 @@ class Mixture:
     def _measure(self, made: list[Made]) -> list[Documents]:
         """Per profile, the documents that match it."""
         profiles = ((str(n), each.xpath, dict(each.namespaces)) for n, each in enumerate(made))
-        matcher = Matcher(profiles, vocabulary=self._vocabulary, paths=self._paths)
+        matcher = Matcher(profiles, vocabulary=self.vocabulary, paths=self.paths)
         found = matcher.match_contents(self._documents)
         order = np.argsort(found.profiles, kind="stable")
         slots, counts = np.unique(found.profiles, return_counts=True)

@@ -96,7 +96,9 @@ def _round(engine: Engine, encoder: Encoder, contents: list[bytes]) -> _Round:
     return _Round(scanning, matching, counts | {"matched_patterns": len(matched_patterns)})
 
 
-_SIZES = {"states", "loops", "transitions", "machines", "bytes", "conditions", "sequences"}  # not sums over documents
+# Of the index, not sums over documents.
+_SIZES = {"states", "loops", "transitions", "machines", "bytes", "conditions", "sequences", "trie_nodes", "substrings"}
+_SIZES |= {"rows", "predicates", "clusters"}
 
 
 def _counts(engine: Engine, batch: EncodedBatch) -> dict[str, int]:

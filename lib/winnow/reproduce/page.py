@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, StrictUndefined
 
 from winnow.reproduce.claims import Finding
-from winnow.reproduce.figures import Figure
+from winnow.reproduce.figure import Figure
 from winnow.reproduce.plots import left_out
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from winnow.reproduce.figures import Figure
+from winnow.reproduce.figure import Figure
 from winnow.reproduce.stages import STAGES
 
 _COLOURS = (

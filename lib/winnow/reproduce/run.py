@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from winnow.errors import DataError
-from winnow.reproduce.figures import Figure
+from winnow.reproduce.figure import Figure
 from winnow.reproduce.sweeps import Scale
 from winnow.reproduce.workload import Workload
 
@@ -14,6 +14,8 @@ VERSION = 1  # of what a point holds: another one is measured anew
 
 
 class Task(NamedTuple):
+    """A point of a figure. Figures that meet in a workload share what was measured there."""
+
     figure: Figure
     x: float
     workload: Workload
@@ -23,8 +25,7 @@ class Task(NamedTuple):
         """The point as far as it is measured."""
         fresh = {
             "version": VERSION,
-            "figure": self.figure.name,
-            "x": self.x,
+            "measure": self.figure.measure.__name__,
             "parameters": self.workload.parameters(),
             "engines": {},
         }
@@ -43,7 +44,7 @@ class Task(NamedTuple):
 
 def tasks(figures: Sequence[Figure], scale: Scale, folder: Path) -> list[Task]:
     return [
-        Task(figure, x, workload, folder / "points" / figure.name / f"{x:g}-{workload.digest()}.json")
+        Task(figure, x, workload, folder / "points" / f"{figure.measure.__name__}-{workload.digest()}.json")
         for figure in figures
         for x, workload in figure.sweep(scale).items()
     ]
@@ -71,7 +72,12 @@ def points(todo: Sequence[Task]) -> Iterator[tuple[Figure, list[dict[str, Any]]]
     """The points of each figure, ascending by x."""
     for figure in dict.fromkeys(task.figure.name for task in todo):
         own = [task for task in todo if task.figure.name == figure]
-        yield own[0].figure, [task.read() for task in own]
+        yield own[0].figure, [{"x": task.x} | _of_figure(task) for task in own]
+
+
+def _of_figure(task: Task) -> dict[str, Any]:
+    point = task.read()
+    return point | {"engines": {name: point["engines"][name] for name in task.figure.names if name in point["engines"]}}
 
 
 def _check(task: Task, point: dict[str, Any]) -> None:

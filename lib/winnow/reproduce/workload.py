@@ -57,8 +57,8 @@ def prepare(workload: Workload) -> Prepared:
     made = take(iter(mixture) if workload.targets.are_set else maker.distinct(), workload.profiles)
     compiled = (compile_profile(each.xpath, dict(each.namespaces)) for each in made)
     patterns = [pattern for each in compiled for pattern in each.alternatives]
-    prepared = Prepared(contents, patterns, Vocabulary(), PathTable())
-    encoder = Encoder(prepared.vocabulary, prepared.paths)
+    prepared = Prepared(contents, patterns, mixture.vocabulary, mixture.paths)
+    encoder = Encoder(mixture.vocabulary, mixture.paths)
     for place in range(0, len(contents), BATCH):
         encoder.encode(contents[place : place + BATCH], values=False)
     return prepared
