@@ -35,7 +35,9 @@ ON_DOCUMENTS = PartitionedAssetTimetable(assets=DOCUMENTS)
 
 DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 RUN_ID = "--run-id={{ run_id }}"
-ENGINE = Param("boxpath", type="string", pattern=r"^[a-z-]{1,40}(\+[a-z-]{1,40})?$", description="the engine, by name")
+ENGINE = Param(
+    "boxpath", type="string", pattern=r"^[a-z][a-z-]{0,39}(\+[a-z][a-z-]{0,39})?$", description="the engine, by name"
+)
 ENGINE_ARGUMENT = "--engine={{ params.engine }}"
 WRONG_CALL, BAD_DATA = 2, 65  # exit codes of `winnow` for which a retry gives the same answer; see winnow.cli.main
 
