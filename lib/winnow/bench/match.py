@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from winnow.bench import plots, workloads
 from winnow.bench.workloads import Result
-from winnow.engines import DEFAULT_ENGINE, ENGINES
+from winnow.engines import ENGINES
 from winnow.generate.synthetic import Schema
 from winnow.ingest.profiles import read_profiles
 from winnow.ingest.read import read_file
@@ -19,7 +19,6 @@ from winnow.ingest.sources import list_files
 from winnow.matcher import Matcher
 from winnow.parsing import parse
 
-_READING = (DEFAULT_ENGINE, "nfa", "buff", "xfilter", "xtrie", "xtrie-eager", "wfilter")
 _SAMPLE = 200  # profiles and documents of the lxml loop
 
 
@@ -35,7 +34,7 @@ def run(folder: Path, *, corpora: Path, quick: bool) -> dict[str, Any]:
         "build_large": lambda: workloads.build_workload(1_000_000 // scale),
         "start": workloads.cold_start,
         "engines": lambda: engines_side_by_side(10_000 // scale),
-        "long_paths": lambda: {name: workloads.long_paths_workload(name, 100_000 // scale) for name in _READING},
+        "long_paths": lambda: {name: workloads.long_paths_workload(name, 100_000 // scale) for name in ENGINES},
         "lxml_loop": lxml_loop,
     }
     if corpora.is_dir():
