@@ -79,7 +79,7 @@ def _peers(documents: int, profiles: int, predicates: int) -> Workload:
     walk = ProfileOptions(
         steps=6, wildcard=0.1, descendant=0.1, skew=0.5, predicates=predicates, attribute_share=0.5, only_equal=True
     )
-    return Workload(documents, profiles, dtds=("news",), elements=60, walk=walk)
+    return Workload(documents, profiles, dtds=("news",), elements=60, walk=walk, distinct_values=20)
 
 
 def peers_once(predicates: int) -> Sweep:

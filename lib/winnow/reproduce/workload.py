@@ -28,6 +28,7 @@ class Workload(NamedTuple):
     depth: int = 16
     walk: ProfileOptions = ProfileOptions()
     targets: Targets = Targets()
+    distinct_values: int = 1000  # of a label
 
     def parameters(self) -> dict[str, Any]:
         """As JSON has them."""
@@ -48,7 +49,7 @@ class Prepared(NamedTuple):
 
 @lru_cache(maxsize=1)  # engines of one point come one after the other
 def prepare(workload: Workload) -> Prepared:
-    values, dtds = Values(), dtds_of(workload.dtds)
+    values, dtds = Values(distinct=workload.distinct_values), dtds_of(workload.dtds)
     options = DocumentOptions(workload.elements, workload.depth)
     makers = [DocumentMaker(dtd, values, options, SEED) for dtd in dtds]
     contents = [content for _, content in make_documents(makers, range(workload.documents))]
