@@ -22,7 +22,6 @@ from winnow.lake.store import (
     read_rows,
     replace_partition,
     require_table,
-    rows_by_partition,
 )
 from winnow.pipeline.document_splits import to_splits
 from winnow.pipeline.encode_task import TABLES, Encoded, EncodeTask
@@ -45,17 +44,16 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     with report.stage("plan"):
         ensure_tables(config.lake, ("vocabulary", "paths", *TABLES))
         version = require_table(config.lake, "documents").version()
-        have, known = (_count(config, table) for table in ("documents", "encoded_documents"))
-    report.counts = {"documents": have, "encoded": have - known}
-    if have > known:  # a document is never taken away, and encoded once
+        ids = read_rows(config.lake, "documents", ["document_id"], where=interval, version=version).column(0)
+        known = read_rows(config.lake, "encoded_documents", ["document_id"], where=interval).column(0)
+        new = ids.filter(pc.invert(pc.is_in(ids, value_set=known))) if len(known) else ids
+    report.counts = {"documents": len(ids), "encoded": len(new)}
+    if len(new):
         with report.stage("plan"):
+            batch = batch_name(new)
+            last = last_rank(ranks(new))
             files = partition_files(config.lake, "documents", interval, version=version)
-            ids = read_rows(config.lake, "documents", ["document_id"], where=interval, version=version).column(0)
-            old = read_rows(config.lake, "encoded_documents", ["document_id"], where=interval).column(0)
-            new = ids.filter(pc.invert(pc.is_in(ids, value_set=old))).combine_chunks() if known else None
-            batch = batch_name(ids if new is None else new)
-            last = last_rank(ranks(ids if new is None else new))
-            splits = to_splits(files, new)
+            splits = to_splits(files, new.combine_chunks() if len(known) else None)
         with report.stage("encode"), Progress("encoding", host=driver_host(spark)) as channel:
             context = spark.sparkContext
             tasks = min(len(splits), context.defaultParallelism * 2)
@@ -83,11 +81,6 @@ def run(spark: SparkSession, config: Config) -> RunReport:
                 replace_partition(config.lake, table, own, {**interval, "batch": batch}, note)
         report.counts["nodes"] = sum(encoded.nodes for encoded in done)
     return report
-
-
-def _count(config: Config, table: str) -> int:
-    """How many documents of the interval a table has."""
-    return rows_by_partition(config.lake, table, "ingest_date")[(config.date,)]
 
 
 def batch_name(ids: pa.ChunkedArray | pa.Array) -> str:
