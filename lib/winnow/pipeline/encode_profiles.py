@@ -67,16 +67,14 @@ def run(spark: SparkSession, config: Config) -> RunReport:
 
 
 def unencoded(lake: str, version: int) -> pa.Table:
-    """The active profile versions without patterns, by id; only their rows are read as a whole."""
+    """The active profile versions without patterns, by id."""
     key = ["profile_id", "profile_version"]
-    new = sql(
-        "SELECT profile_id FROM profiles ANTI JOIN encoded USING (profile_id, profile_version) WHERE state = 'active'",
-        profiles=read_rows(lake, "profiles", [*key, "state"], version=version),
-        encoded=read_rows(lake, "profile_patterns", key),
-    ).column(0)
-    columns = [*key, "xpath", "namespaces", "ordered"]
-    rows = read_rows(lake, "profiles", columns, version=version)
-    return rows.filter(pc.is_in(rows.column(0), value_set=new)).sort_by("profile_id")
+    query = """
+        SELECT profile_id, profile_version, xpath, namespaces, ordered FROM profiles
+        ANTI JOIN encoded USING (profile_id, profile_version) WHERE state = 'active' ORDER BY profile_id
+    """
+    profiles = read_rows(lake, "profiles", [*key, "state", "xpath", "namespaces", "ordered"], version=version)
+    return sql(query, profiles=profiles, encoded=read_rows(lake, "profile_patterns", key))
 
 
 def _compile(spark: SparkSession, lake: str, todo: pa.Table) -> list[Outcome]:
