@@ -24,6 +24,7 @@ from tables import by_delta_rs, by_duckdb, by_spark
 from winnow.deciding import EvaluationLimits
 from winnow.errors import DataError
 from winnow.generate.sample import make_profiles, write_sample
+from winnow.pipeline import encode_profiles
 from winnow.pipeline import run as pipeline
 from winnow.pipeline.publish_matches import unpublished
 from winnow.pipeline.report import RunReport
@@ -217,3 +218,13 @@ def test_a_date_that_fails_its_gate_does_not_stop_the_others(spark: SparkSession
 
 def test_nothing_staged_is_nothing_unpublished(tmp_path: Path) -> None:
     assert unpublished(str(tmp_path)) == {}
+
+
+def test_a_version_that_was_superseded_before_it_was_encoded_stays_so(
+    spark: SparkSession, lake: str, tmp_path: Path
+) -> None:
+    for xpath in ("//a", "//b"):
+        declare(lake, tmp_path, [{"profile_id": "p", "xpath": xpath}])
+    report = encode_profiles.run(spark, encode_profiles.Config(lake=lake, run_id="test"))
+    assert report.counts["profiles"] == 1
+    assert [row["profile_version"] for row in rows(lake, "profile_patterns")] == [2]
