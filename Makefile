@@ -26,10 +26,10 @@ query: setup ## ask the published matches, e.g. make query ARGS="--subscriber de
 	@.venv/bin/winnow query --lake $(LAKE) $(ARGS)
 
 test: setup check ## lint, types and all tests, quick setting
-	@.venv/bin/python -m pytest
+	@infra/test.sh
 
 nightly: setup ## the tests in their long setting
-	@WINNOW_NIGHTLY=1 .venv/bin/python -m pytest
+	@WINNOW_NIGHTLY=1 infra/test.sh
 
 check: setup ## lint, format and types; changes nothing
 	@.venv/bin/ruff check $(PATHS)
