@@ -60,6 +60,7 @@ class Engine(ABC):
         self.paths = paths
         self.selectivity: Selectivity | None = None  # what patterns that are added from now on should wait for
         self._live = Column(np.bool_)
+        self._known_paths = 0
 
     @property
     def live(self) -> "np.typing.NDArray[np.bool_]":
@@ -101,6 +102,12 @@ class Engine(ABC):
                 "batch_without_values", "patterns test values, but the batch was encoded with structure only"
             )
         return self._match(batch)
+
+    def _funnel(self, batch: EncodedBatch, **counts: int) -> Funnel:
+        """Of one call: the batch, the paths that are known now, those that were not at the last call, and `counts`."""
+        known, self._known_paths = self._known_paths, len(self.paths) - 1
+        new_paths = self._known_paths - known
+        return Funnel(batch.documents, batch.nodes, self._known_paths, new_paths)._replace(**counts)
 
     @abstractmethod
     def _index(self, new: range) -> None:

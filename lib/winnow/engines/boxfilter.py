@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary, document_sequences
-from winnow.engines.base import Engine, Funnel, Matches
+from winnow.engines.base import Engine, Matches
 from winnow.engines.boxfilter_index import SequenceIndex
 from winnow.engines.boxfilter_sequences import pieces_of
 from winnow.engines.symbols import PathSymbols
@@ -34,7 +34,6 @@ class _SequenceEngine(Engine):
         self.compared = Counters(*[0] * len(Counters._fields))
         self._symbols = PathSymbols(paths, vocabulary)
         self._verifier = Verifier(self.store, paths)
-        self._known_paths = 0
 
     def candidates(self, batch: EncodedBatch) -> Iterator[Ints]:
         """Rows (document, pattern) that the sequences cannot rule out, ascending by document, group by group."""
@@ -61,16 +60,8 @@ class _SequenceEngine(Engine):
             parts.append(np.column_stack([candidates, witnesses])[witnesses >= 0])
             count += len(candidates)
         matches = np.concatenate(parts)
-        known, self._known_paths = self._known_paths, len(self.paths) - 1
-        funnel = Funnel(
-            documents=batch.documents,
-            nodes=batch.nodes,
-            paths=self._known_paths,
-            new_paths=self._known_paths - known,
-            branches=len(self.index.tree),
-            candidates=count,
-            verified=count,
-            matches=len(matches),
+        funnel = self._funnel(
+            batch, branches=len(self.index.tree), candidates=count, verified=count, matches=len(matches)
         )
         return Matches(matches[:, 0], matches[:, 1], matches[:, 2], funnel)
 

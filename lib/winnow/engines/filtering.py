@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
 from winnow.engines.access import meeting
-from winnow.engines.base import Engine, Funnel, Matches
+from winnow.engines.base import Engine, Matches
 from winnow.engines.conditions import Asked, Awaited, Conditions, asked_by, complete
 from winnow.engines.intern import select_runs
 from winnow.engines.lines import Lines, lines_of
@@ -40,7 +40,6 @@ class FilteringEngine(Engine):
         self._stamps = Stamped()
         self._symbols = PathSymbols(paths, vocabulary)
         self._has_text = False  # some line ends at text nodes
-        self._known_paths = 0
 
     def retire(self, ids: Ints) -> None:
         super().retire(ids)
@@ -109,22 +108,14 @@ class FilteringEngine(Engine):
         found = self.find(batch)
         witnesses = self._verifier.verify(batch, found.candidates[:, 0], found.candidates[:, 1])
         matches = merge(found.matches, found.candidates, witnesses)
-        known, self._known_paths = self._known_paths, len(self.paths) - 1
-        funnel = Funnel(
-            documents=batch.documents,
-            nodes=batch.nodes,
-            paths=self._known_paths,
-            new_paths=self._known_paths - known,
+        funnel = self._funnel(
+            batch,
             branches=self._conditions.count,
             candidates=self.stats["candidates"],
             verified=len(found.candidates),
             matches=matches.shape[1],
         )
         return Matches(matches[0], matches[1], matches[2], funnel)
-
-    def _asked(self, new: range, lines: Lines) -> Asked:
-        """What the document is asked for on behalf of new patterns."""
-        return asked_by(lines)
 
     @abstractmethod
     def _learn(self, asked: Asked) -> Ints:

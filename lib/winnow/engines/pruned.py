@@ -9,14 +9,14 @@ themselves, which reads everything.
 import numpy as np
 
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
-from winnow.engines.base import Engine, Funnel, Matches
+from winnow.engines.base import Engine, Matches
 from winnow.engines.column import Column
 from winnow.engines.filtering import FilteringEngine
 from winnow.engines.lines import Lines, lines_of
 from winnow.engines.selected import match_selected
 from winnow.engines.strategies import TOP_DOWN
 from winnow.engines.symbols import PathSymbols
-from winnow.engines.twigs import Bytes, Floats, Longs
+from winnow.engines.twigs import Floats, Longs
 from winnow.index.codes import LabelCodes
 from winnow.values.bloom import CountingBloom
 from winnow.values.guard import FALSE_POSITIVES, one_each, rareness
@@ -40,7 +40,6 @@ class PrunedEngine(Engine):
         self._kinds = Column(np.uint8)
         self._labels = LabelCodes(vocabulary)
         self._symbols = PathSymbols(paths, vocabulary)
-        self._known_paths = 0
 
     def _index(self, new: range) -> None:
         lines = lines_of(self.store.twigs, new.start, new.stop, self.store.height)
@@ -61,9 +60,9 @@ class PrunedEngine(Engine):
 
     def _match(self, batch: EncodedBatch) -> Matches:
         self._count()
-        values = values_of(batch, self._symbols.signed(), self._labels.all(), self._all_kinds())
+        values = values_of(batch, self._symbols.signed(), self._labels.all(), self._kinds.view)
         has_nodes = np.diff(batch.doc_offsets) > 0
-        parts, funnel, stats = [], Funnel(documents=batch.documents, nodes=batch.nodes), {"messages": 0, "pruned": 0}
+        parts, funnel, stats = [], self._funnel(batch), {"messages": 0, "pruned": 0}
         for number, fragment in enumerate(self._fragments):
             own = self.live & (self._home.view == number)
             if not own.any():
@@ -83,8 +82,6 @@ class PrunedEngine(Engine):
             for name, value in fragment.stats.items():
                 stats[name] = stats.get(name, 0) + value
         self.stats = stats
-        known, self._known_paths = self._known_paths, len(self.paths) - 1
-        funnel = funnel._replace(paths=self._known_paths, new_paths=self._known_paths - known)
         columns = [
             np.concatenate([np.zeros(0, np.int32), *(part[k] for part in parts)]).astype(np.int32) for k in range(3)
         ]
@@ -105,10 +102,6 @@ class PrunedEngine(Engine):
             self._filters[number].add(self._code.view[came])
             self._filters[number].remove(self._code.view[went])
         self._is_counted.view[changed] = self.live[changed]
-
-    def _all_kinds(self) -> Bytes:
-        self._kinds.resize(len(self.store.vocabulary), 0)
-        return self._kinds.view
 
     def _weights(self, predicates: Predicates) -> Floats:
         """Of each pattern the lightest predicate is taken (§5.3)."""

@@ -21,62 +21,58 @@ _TOLERANCE = 1.3
 _COST = "comparisons"
 
 
+def _of_each(
+    claim: str,
+    engines: Sequence[str],
+    what: str,
+    tell: Callable[[str, list[dict[str, Any]]], tuple[str, bool]],
+    *,
+    asked: slice = slice(None),
+    why: str = "",
+) -> Claim:
+    """A claim about each engine on its own: `tell` says of its points, at least two, in words and whether it holds."""
+
+    def judge(points: Points) -> Finding:
+        some = {engine: _measured(points, engine)[asked] for engine in engines}
+        told = {engine: tell(engine, own) for engine, own in some.items() if len(own) >= 2}
+        if not told:
+            return _unjudged(claim, points, engines)
+        words = ", ".join(f"{engine} {sentence}" for engine, (sentence, _) in told.items())
+        return _finding(claim, all(holds for _, holds in told.values()), f"{what}: {words}.", why)
+
+    return judge
+
+
 def in_proportion(claim: str, engines: Sequence[str], *, to: str = "x", why: str = "") -> Claim:
     """The count grows as x does, or as another count: by the same factor, give or take a third."""
 
-    def judge(points: Points) -> Finding:
-        told, holds = [], []
-        for engine in engines:
-            some = _measured(points, engine)
-            if len(some) < 2:
-                continue
-            growth = _count(some[-1], engine, _COST) / max(_count(some[0], engine, _COST), 1)
-            factor = _base(some[-1], engine, to) / _base(some[0], engine, to)
-            told.append(f"{engine} {growth:.1f} times for {factor:.1f}")
-            holds.append(1 / _TOLERANCE <= growth / factor <= _TOLERANCE)
-        if not holds:
-            return _unjudged(claim, points, engines)
-        return _finding(claim, all(holds), f"Comparisons grow: {', '.join(told)}.", why)
+    def tell(engine: str, points: list[dict[str, Any]]) -> tuple[str, bool]:
+        growth = _count(points[-1], engine, _COST) / max(_count(points[0], engine, _COST), 1)
+        factor = _base(points[-1], engine, to) / _base(points[0], engine, to)
+        return f"{growth:.1f} times for {factor:.1f}", 1 / _TOLERANCE <= growth / factor <= _TOLERANCE
 
-    return judge
+    return _of_each(claim, engines, "Comparisons grow", tell, why=why)
 
 
 def flat(claim: str, engines: Sequence[str], *, asked: slice = slice(None), count: str = _COST, why: str = "") -> Claim:
     """The count hardly changes over the points that are asked."""
 
-    def judge(points: Points) -> Finding:
-        told, holds = [], []
-        for engine in engines:
-            values = [_count(point, engine, count) for point in _measured(points, engine)[asked]]
-            if len(values) < 2:
-                continue
-            factor = max(values) / max(min(values), 1)
-            told.append(f"{engine} by a factor of {factor:.1f}")
-            holds.append(factor <= _TOLERANCE)
-        if not holds:
-            return _unjudged(claim, points, engines)
-        return _finding(claim, all(holds), f"{_words(count)} change: {', '.join(told)}.", why)
+    def tell(engine: str, points: list[dict[str, Any]]) -> tuple[str, bool]:
+        values = [_count(point, engine, count) for point in points]
+        factor = max(values) / max(min(values), 1)
+        return f"by a factor of {factor:.1f}", factor <= _TOLERANCE
 
-    return judge
+    return _of_each(claim, engines, f"{_words(count)} change", tell, asked=asked, why=why)
 
 
 def rising(claim: str, engines: Sequence[str], *, falling: bool = False, count: str = _COST) -> Claim:
     """The count is higher at the last point than at the first; or lower."""
 
-    def judge(points: Points) -> Finding:
-        told, holds = [], []
-        for engine in engines:
-            some = _measured(points, engine)
-            if len(some) < 2:
-                continue
-            first, last = (_count(point, engine, count) for point in (some[0], some[-1]))
-            told.append(f"{engine} from {first:,} to {last:,}")
-            holds.append(last < first if falling else last > first)
-        if not holds:
-            return _unjudged(claim, points, engines)
-        return _finding(claim, all(holds), f"{_words(count)}: {', '.join(told)}.")
+    def tell(engine: str, points: list[dict[str, Any]]) -> tuple[str, bool]:
+        first, last = (_count(point, engine, count) for point in (points[0], points[-1]))
+        return f"from {first:,} to {last:,}", last < first if falling else last > first
 
-    return judge
+    return _of_each(claim, engines, _words(count), tell)
 
 
 def fewer(claim: str, better: str, worse: str, times: float, *, count: str = _COST, why: str = "") -> Claim:

@@ -36,10 +36,7 @@ class ValueGuard:
         """Per document of a batch with values whether some pattern could hold; `symbols` are those of paths, signed."""
         if self.open:
             return np.ones(batch.documents, np.bool_)
-        labels = self._labels.all()
-        kinds = np.zeros(labels.size, np.uint8)
-        kinds[: self._kinds.size] = self._kinds
-        values = values_of(batch, symbols, labels, kinds)
+        values = values_of(batch, symbols, self._labels.all(), self._kinds)
         return self._filter.has_any(values.codes, values.ends)
 
 

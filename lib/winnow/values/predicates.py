@@ -107,7 +107,10 @@ def _test_codes(tests: Tests, test: Ints, labels: Longs) -> Longs:
 
 @kernel
 def values_of(batch: EncodedBatch, symbols: Ints, labels: Longs, kinds: Bytes) -> Values:
-    """The values of the documents whose labels have a kind; `symbols` are those of paths, signed."""
+    """The values of the documents whose labels have a kind; `symbols` are those of paths, signed.
+
+    Labels that came later than `kinds` have none.
+    """
     codes = np.empty(1024, np.int64)
     found = np.empty(1024, np.int32)
     ends = np.zeros(batch.doc_offsets.size, np.int64)
@@ -118,7 +121,7 @@ def values_of(batch: EncodedBatch, symbols: Ints, labels: Longs, kinds: Bytes) -
         for k in range(stop - first + (text_stop - text_first if kinds[0] else 0)):
             text = text_first + k - (stop - first)
             symbol = np.int32(0) if text >= text_first else abs(symbols[batch.path[first + k]])
-            kind = kinds[symbol]
+            kind = kinds[symbol] if symbol < kinds.size else np.uint8(0)
             if not kind:
                 continue
             if text >= text_first:
