@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from winnow.engines.structure import place_sequences
 from winnow.envelope import check_invariants
+from winnow.index.packed import unpack
 from winnow.index.trees import load_tree, may_fit
 from winnow.lake.store import read_rows
 from winnow.pipeline import build_index, encode_profiles, join_paths
@@ -135,8 +136,12 @@ def test_structure_is_whole(spark: SparkSession, lake: str, tmp_path: Path) -> N
     declare(lake, tmp_path, [{"profile_id": "p", "xpath": "/r"}])
     run(spark, lake, FIRST)
     paths = {row["path_id"]: row["path"] for row in rows(lake, "paths")}
-    (document,) = rows(lake, "encoded_documents")
-    assert [paths[code] for code in document["nodes"]] == ["/r", "/r/@a", "/r/b", "/r/b", "/r/b/c"]  # type: ignore[union-attr, attr-defined]
-    inverted = {paths[row["path_id"]]: row["rows"] for row in rows(lake, "path_documents")}
-    assert inverted == {"/r": [0], "/r/@a": [0], "/r/b": [0], "/r/b/c": [0]}
+    inverted = read_rows(lake, "path_documents")
+    shown = [paths[code] for code in inverted.column("path_id").to_pylist()]
+    numbers = dict(zip(inverted.column("number").to_pylist(), shown, strict=True))
+    nodes, _ = unpack(read_rows(lake, "encoded_documents").column("nodes").combine_chunks())
+    assert [numbers[number] for number in nodes.tolist()] == ["/r", "/r/@a", "/r/b", "/r/b", "/r/b/c"]
+    documents, ends = unpack(inverted.column("rows").combine_chunks())
+    assert sorted(shown) == ["/r", "/r/@a", "/r/b", "/r/b/c"]
+    assert (documents.tolist(), ends.tolist()) == ([0] * 4, [0, 1, 2, 3, 4])
     assert read_rows(lake, "vocabulary").num_rows == 5

@@ -92,7 +92,7 @@ class PartWriter:
             self._name = f"{self._folder}part-{uuid.uuid4()}.zstd.parquet"
             self._filesystem.create_dir(f"{self._root}/{self._folder}", recursive=True)
             unique = set(self._contract.key) if len(self._contract.key) == 1 else set()
-            plain = [name for name in self._schema.names if name != "content" and name not in unique]
+            plain = [f.name for f in self._schema if not pa.types.is_binary(f.type) and f.name not in unique]
             self._writer = pq.ParquetWriter(
                 f"{self._root}/{self._name}",
                 self._schema,

@@ -186,10 +186,15 @@ def read_rows(
     version: int | None = None,
 ) -> pa.Table:
     """Rows of the partitions `where`, at a version; partition columns come last, as the contract has them."""
-    at = require_table(lake, table) if version is None else deltalake.DeltaTable(location(lake, table), version=version)
     wanted = [(name, "=", value) for name, value in (where or {}).items()]
-    found: pa.Table = at.to_pyarrow_table(filters=wanted or None, columns=columns)
+    found: pa.Table = _at(lake, table, version).to_pyarrow_table(filters=wanted or None, columns=columns)
     return found
+
+
+def _at(lake: str, table: str, version: int | None) -> deltalake.DeltaTable:
+    return (
+        require_table(lake, table) if version is None else deltalake.DeltaTable(location(lake, table), version=version)
+    )
 
 
 def partition_files(lake: str, table: str, partition: Mapping[str, Any], *, version: int | None = None) -> list[str]:
@@ -211,9 +216,9 @@ def commit_notes(lake: str, table: str) -> Iterator[tuple[int, dict[str, Any]]]:
             yield int(entry["version"]), json.loads(entry["userMetadata"])
 
 
-def rows_by_partition(lake: str, table: str, *columns: str) -> Counter[tuple[Any, ...]]:
+def rows_by_partition(lake: str, table: str, *columns: str, version: int | None = None) -> Counter[tuple[Any, ...]]:
     """How many rows there are for each value of these partition columns; the log knows, no data is read."""
-    actions = pa.table(require_table(lake, table).get_add_actions(flatten=True))
+    actions = pa.table(_at(lake, table, version).get_add_actions(flatten=True))
     counts: Counter[tuple[Any, ...]] = Counter()
     if actions.num_rows:
         values = (actions.column(f"partition.{column}").to_pylist() for column in columns)

@@ -39,27 +39,29 @@ def to_splits(files: Iterable[str], wanted: pa.Array | None = None) -> list[Spli
     splits: list[Split] = []
     number = 0
     for uri in files:
-        reader = pq.ParquetFile(_open(uri))
+        with _open(uri) as stream:
+            reader = pq.ParquetFile(stream)
+            groups = [reader.metadata.row_group(group) for group in range(reader.metadata.num_row_groups)]
+            if wanted is None:
+                mask = np.ones(reader.metadata.num_rows, np.bool_)
+            else:
+                ids = reader.read(columns=["document_id"]).column(0)
+                mask = pc.is_in(ids, value_set=wanted).to_numpy()
         run: list[int] = []
         masks: list[npt.NDArray[np.bool_]] = []
-        size = count = 0
-        groups = reader.metadata.num_row_groups
-        for group in range(groups):
-            rows = reader.metadata.row_group(group).num_rows
-            mask = np.ones(rows, np.bool_)
-            if wanted is not None:
-                ids = reader.read_row_group(group, columns=["document_id"]).column(0)
-                mask = pc.is_in(ids, value_set=wanted).to_numpy()
-            if mask.any():
+        size = first = 0
+        for group, about in enumerate(groups):
+            own = mask[first : first + about.num_rows]
+            first += about.num_rows
+            if own.any():
                 run.append(group)
-                masks.append(mask)
-                count += int(mask.sum())
-                size += reader.metadata.row_group(group).total_byte_size
-            if run and (size >= SPLIT_BYTES or group == groups - 1):
+                masks.append(own)
+                size += about.total_byte_size
+            if run and (size >= SPLIT_BYTES or group == len(groups) - 1):
                 chosen = np.concatenate(masks)
                 splits.append(Split(uri, tuple(run), number, None if chosen.all() else chosen))
-                number += count
-                run, masks, size, count = [], [], 0, 0
+                number += int(chosen.sum())
+                run, masks, size = [], [], 0
     return splits
 
 

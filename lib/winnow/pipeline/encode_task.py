@@ -13,6 +13,7 @@ from winnow.encoding.jit import kernel
 from winnow.engines.twigs import Ints, Longs
 from winnow.errors import DataError
 from winnow.index.codes import path_codes, text_codes
+from winnow.index.packed import pack
 from winnow.lake.contracts import load_contract
 from winnow.lake.parts import Part, PartWriter
 from winnow.pipeline.document_splits import Split, read_documents
@@ -58,19 +59,16 @@ class EncodeTask:
         for ids, contents, first in read_documents(splits):
             batch = encoder.encode(contents, values=False)
             self._require_whole(batch, ids)
-            codes = _codes(vocabulary, paths)
             numbers = np.arange(first, first + len(contents), dtype=np.int32)
-            structure = pa.ListArray.from_arrays(
-                pa.array(batch.doc_offsets.astype(np.int32)), pa.array(codes[batch.path])
-            )
-            documents_out.write(pa.table([ids, pa.array(numbers), structure], names=["document_id", "row", "nodes"]))
+            columns = [ids, pa.array(numbers), self._part(len(contents)), pack(batch.path, batch.doc_offsets)]
+            documents_out.write(pa.table(columns, names=["document_id", "row", "part", "nodes"]))
             self._keep_sample(samples_out, ids, contents)
             met.append(_distinct(batch, len(paths), first))
             pairs += met[-1][0].size
             documents += len(contents)
             nodes += batch.nodes
             if pairs > _FLUSH:
-                paths_out.write(self._inverted(met, codes))
+                paths_out.write(self._inverted(met, _codes(vocabulary, paths)))
                 met, pairs = [], 0
             self.tell(len(contents))
         if met:
@@ -86,16 +84,17 @@ class EncodeTask:
         out.write(pa.table([ids.take(pa.array(chosen)), pa.array(rank[chosen]), kept], names=_SAMPLE_COLUMNS))
 
     def _inverted(self, met: list[tuple[Ints, Ints]], codes: Longs) -> pa.Table:
-        """The documents of each path; sorted by code, so that readers skip what they do not want."""
+        """The documents of each path."""
         path, row = (np.concatenate(column) for column in zip(*met, strict=True))
-        rank = np.argsort(np.argsort(codes, kind="stable")).astype(np.int32)
-        order = np.argsort(rank[path], kind="stable")  # rows ascend already
+        order = np.argsort(path, kind="stable")  # rows ascend already
         path, row = path[order], row[order]
         starts = np.flatnonzero(np.concatenate([[True], path[1:] != path[:-1]]))
-        ends = np.append(starts, path.size).astype(np.int32)
-        part = pa.array(np.full(starts.size, self.number, np.int32))
-        columns = [pa.array(codes[path[starts]]), part, pa.ListArray.from_arrays(pa.array(ends), pa.array(row))]
-        return pa.table(columns, names=["path_id", "part", "rows"])
+        numbers, rows = path[starts], pack(row, np.append(starts, path.size))
+        columns = [pa.array(codes[numbers]), self._part(starts.size), pa.array(numbers), rows]
+        return pa.table(columns, names=["path_id", "part", "number", "rows"])
+
+    def _part(self, count: int) -> pa.Array:
+        return pa.array(np.full(count, self.number, np.int32))
 
     def _require_whole(self, batch: EncodedBatch, ids: pa.Array) -> None:
         broken = np.flatnonzero(batch.status == Status.MALFORMED)

@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 from winnow.deciding import DEFAULT_EVALUATION, EvaluationLimits, HybridProfile, hybrid_of
 from winnow.encoding import Vocabulary
 from winnow.engines import DEFAULT_ENGINE
-from winnow.engines.twigs import Longs
+from winnow.engines.twigs import Ints
 from winnow.errors import TransientError
 from winnow.index.assemble import Asked, Joined, Words, assemble
 from winnow.lake.parts import Part
@@ -38,6 +38,7 @@ from winnow.lake.store import (
     read_rows,
     replace_partition,
     require_table,
+    rows_by_partition,
     write_rows,
 )
 from winnow.matcher import Matcher
@@ -118,7 +119,8 @@ class Pinned:
         names = (*PINNED, "path_branches") if config.index else PINNED
         self.versions = self.profiles.versions | {name: require_table(config.lake, name).version() for name in names}
         self._postings: dict[tuple[dt.date, str], Postings] = {}
-        self._sources: dict[dt.date, Sources] = {}
+        self._ids: dict[tuple[dt.date, str], pa.ChunkedArray] = {}
+        self._sources: dict[dt.date, pa.Table] = {}
 
     def rows(self, table: str, columns: list[str] | None = None, where: dict[str, Any] | None = None) -> pa.Table:
         return read_rows(self.config.lake, table, columns, where=where, version=self.versions[table])
@@ -151,16 +153,23 @@ class Pinned:
     def _known(self) -> KnownPaths:
         return load_paths(self.config.lake, self._vocabulary, self.versions["paths"])
 
-    def postings(self, date: dt.date, batch: str, wanted: Longs) -> Postings:
-        """`wanted` are always the paths that have branches."""
+    def postings(self, date: dt.date, batch: str) -> Postings:
         if (date, batch) not in self._postings:
             version = self.versions["path_documents"]
-            self._postings[date, batch] = load_postings(self.config.lake, date, batch, wanted, version)
+            self._postings[date, batch] = load_postings(self.config.lake, date, batch, version)
         return self._postings[date, batch]
 
-    def sources(self, date: dt.date) -> Sources:
+    def ids(self, date: dt.date, batch: str) -> pa.ChunkedArray:
+        """The documents of a batch by their rows."""
+        if (date, batch) not in self._ids:
+            table = self.rows("encoded_documents", ["document_id", "row"], {"ingest_date": date, "batch": batch})
+            self._ids[date, batch] = table.column(0).take(pc.sort_indices(table.column(1)))
+        return self._ids[date, batch]
+
+    def sources(self, date: dt.date) -> pa.Table:
         if date not in self._sources:
-            self._sources[date] = _sources(self, date)
+            columns = ["document_id", "source", "member", "record"]
+            self._sources[date] = self.rows("document_sources", columns, {"ingest_date": date})
         return self._sources[date]
 
     @cached_property
@@ -250,10 +259,10 @@ def _questions(
             if sharded:
                 matcher.guard_values()
         with report.stage("route"):
-            pieces = _pieces(lake, matcher, targets, joined if routed else None, structural=part.structural)
+            documents = _documents(lake, matcher, targets, joined if routed else None)
+            pieces = [piece for own in documents for piece in _pieces(lake, own, structural=part.structural)]
+            sources = {own.date: _sources(lake, own) for own in documents}
         if pieces:
-            dates = sorted({piece.date for piece in pieces})
-            sources = {date: lake.sources(date) for date in dates}
             profiles = part.ask.select(SET_COLUMNS).combine_chunks()
             found.append((Question(pickle.dumps(matcher, protocol=5), words.codes, profiles, sources), pieces))
     return found
@@ -278,8 +287,7 @@ def _routed(lake: Pinned, matcher: Matcher, joined: Joined | None, batches: list
     everything: list[Any] = [None] * len(batches)
     if joined is None:
         return everything
-    wanted = np.unique(joined.path_codes)
-    postings = [lake.postings(date, batch, wanted) for date, batch in batches]
+    postings = [lake.postings(date, batch) for date, batch in batches]
     return route(matcher.engine.store, joined, postings) or everything
 
 
@@ -324,39 +332,45 @@ def _hybrids(lake: Pinned, wanted: pa.Table) -> dict[str, HybridProfile]:
     return found
 
 
-def _pieces(
-    lake: Pinned, matcher: Matcher, targets: list[tuple[Interval, Group]], joined: Joined | None, *, structural: bool
-) -> list[Piece]:
-    """The documents to look at; with `joined` only those that could satisfy some profile."""
+class _Documents(NamedTuple):
+    """Documents of one interval to look at."""
+
+    date: dt.date
+    rows: dict[str, Ints | None]  # by batch; None: all
+    ids: pa.ChunkedArray | None  # None: all that the interval has
+
+
+def _documents(
+    lake: Pinned, matcher: Matcher, targets: list[tuple[Interval, Group]], joined: Joined | None
+) -> list[_Documents]:
+    """With `joined` only those that could satisfy some profile."""
     batches = [(interval.date, batch) for interval, group in targets for batch in group.batches]
-    chosen = _routed(lake, matcher, joined, batches)
-    pieces: list[Piece] = []
+    chosen = dict(zip(batches, _routed(lake, matcher, joined, batches), strict=True))
+    found = []
     for date in dict.fromkeys(date for date, _ in batches):
-        own = [(batch, rows) for (day, batch), rows in zip(batches, chosen, strict=True) if day == date]
-        if structural:
-            for batch, rows in own:
-                if rows is None or rows.size:
-                    pieces += [
-                        Piece(date, Structures(uri, rows)) for uri in _files(lake, "encoded_documents", date, batch)
-                    ]
-        else:
-            ids = _ids(lake, date, own)
-            if ids is None or len(ids):
-                pieces += [Piece(date, split) for split in to_splits(_files(lake, "documents", date), ids)]
-    return pieces
+        rows = {batch: own for (day, batch), own in chosen.items() if day == date and (own is None or own.size)}
+        if rows:
+            found.append(_Documents(date, rows, _ids(lake, date, rows)))
+    return found
 
 
-def _ids(lake: Pinned, date: dt.date, own: list[tuple[str, Any]]) -> pa.Array | None:
-    """The wanted documents of an interval; None when they are all that it has."""
-    parts = []
-    for batch, rows in own:
-        table = lake.rows("encoded_documents", ["document_id", "row"], {"ingest_date": date, "batch": batch})
-        if rows is not None:
-            table = table.filter(pa.array(np.isin(table.column("row").to_numpy(), rows)))
-        parts.append(table.column("document_id"))
-    ids = pa.chunked_array([chunk for part in parts for chunk in part.chunks], pa.string())
-    whole = lake.rows("documents", ["document_id"], {"ingest_date": date}).num_rows
-    return None if len(ids) == whole else ids.combine_chunks()
+def _ids(lake: Pinned, date: dt.date, rows: dict[str, Ints | None]) -> pa.ChunkedArray | None:
+    whole = rows_by_partition(lake.config.lake, "documents", "ingest_date", version=lake.versions["documents"])[date,]
+    parts = [lake.ids(date, batch) for batch in rows]
+    chosen = [ids if own is None else ids.take(pa.array(own)) for ids, own in zip(parts, rows.values(), strict=True)]
+    ids = pa.chunked_array([chunk for part in chosen for chunk in part.chunks], pa.string())
+    return None if len(ids) == whole else ids
+
+
+def _pieces(lake: Pinned, documents: _Documents, *, structural: bool) -> list[Piece]:
+    date = documents.date
+    if not structural:
+        return [Piece(date, split) for split in to_splits(_files(lake, "documents", date), documents.ids)]
+    return [
+        Piece(date, Structures(uri, rows, tuple(_files(lake, "path_documents", date, batch))))
+        for batch, rows in documents.rows.items()
+        for uri in _files(lake, "encoded_documents", date, batch)
+    ]
 
 
 def _files(lake: Pinned, table: str, date: dt.date, batch: str | None = None) -> list[str]:
@@ -364,15 +378,19 @@ def _files(lake: Pinned, table: str, date: dt.date, batch: str | None = None) ->
     return partition_files(lake.config.lake, table, partition, version=lake.versions[table])
 
 
-def _sources(lake: Pinned, date: dt.date) -> Sources:
-    """Each document of an interval and its first place there: `file`, `file!member` or `file#record`."""
-    query = """
+def _sources(lake: Pinned, documents: _Documents) -> Sources:
+    """Each document and its first place in the interval: `file`, `file!member` or `file#record`."""
+    tables = {"sources": lake.sources(documents.date)}
+    chosen = ""
+    if documents.ids is not None:
+        tables["documents"] = pa.table({"document_id": documents.ids})
+        chosen = "SEMI JOIN documents USING (document_id)"
+    query = f"""
         SELECT document_id, min(source || CASE member WHEN '' THEN '' ELSE '!' || member END
                                 || CASE record WHEN 0 THEN '' ELSE '#' || record END) AS source
-        FROM sources GROUP BY document_id ORDER BY document_id
+        FROM sources {chosen} GROUP BY document_id ORDER BY document_id
     """
-    columns = ["document_id", "source", "member", "record"]
-    found = sql(query, sources=lake.rows("document_sources", columns, {"ingest_date": date}))
+    found = sql(query, **tables)
     ids = np.array(found.column(0).to_pylist(), "S64")
     return Sources(ids, found.column(1).combine_chunks())
 

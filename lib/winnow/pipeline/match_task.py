@@ -14,8 +14,9 @@ from winnow.encoding import EncodedBatch, locations
 from winnow.encoding.restore import restore
 from winnow.engines.twigs import Ints, Longs
 from winnow.index.lines import find
+from winnow.index.packed import unpack
 from winnow.lake.contracts import load_contract
-from winnow.lake.parts import Part, PartWriter, arrow_schema, filesystem
+from winnow.lake.parts import Part, PartWriter, arrow_schema, filesystem, parquet
 from winnow.matcher import BatchMatches, Matcher
 from winnow.pipeline.document_splits import Split, read_documents
 
@@ -27,6 +28,7 @@ class Structures(NamedTuple):
 
     path: str
     rows: Ints | None  # None: all
+    inverted: tuple[str, ...]  # the data files of its batch in `path_documents`
 
 
 class Piece(NamedTuple):
@@ -146,15 +148,38 @@ def _matches(
 
 
 def _structures(source: Structures, matcher: Matcher, path_codes: Longs) -> Iterator[tuple[pa.Array, EncodedBatch]]:
+    numbers = _Numbers.load(source.inverted, path_codes)
     files, path = filesystem(source.path)
     with files.open_input_file(path) as stream:
-        for batch in pq.ParquetFile(stream).iter_batches(4000, columns=["document_id", "row", "nodes"]):
+        for batch in pq.ParquetFile(stream).iter_batches(4000, columns=["document_id", "row", "part", "nodes"]):
             rows = batch
             if source.rows is not None:
                 rows = batch.filter(pa.array(np.isin(batch.column(1).to_numpy(), source.rows)))
             if rows.num_rows:
-                nodes = rows.column(2)
-                distinct = nodes.flatten().dictionary_encode()
-                local = find(path_codes, distinct.dictionary.to_numpy().astype(np.int64)).astype(np.int32)
-                ends = np.concatenate([[0], np.cumsum(nodes.value_lengths().to_numpy())]).astype(np.int64)
-                yield rows.column(0), restore(local[distinct.indices.to_numpy()], ends, matcher.paths)
+                nodes, ends = unpack(rows.column(3))
+                yield (
+                    rows.column(0),
+                    restore(numbers.paths(nodes, ends, rows.column(2).to_numpy()), ends, matcher.paths),
+                )
+
+
+class _Numbers(NamedTuple):
+    """The matcher's path for number n of part p of a batch: `known[starts[p] + n]`."""
+
+    starts: Longs
+    known: Ints
+
+    @classmethod
+    def load(cls, files: Iterable[str], path_codes: Longs) -> "_Numbers":
+        rows = parquet(list(files)).to_table(columns=["path_id", "part", "number"])
+        code, part, number = (column.to_numpy().astype(np.int64) for column in rows.columns)
+        sizes = np.zeros(part.max(initial=-1) + 1, np.int64)
+        np.maximum.at(sizes, part, number + 1)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        known = np.full(starts[-1], -1, np.int32)
+        known[starts[part] + number] = find(path_codes, code)
+        return cls(starts, known)
+
+    def paths(self, numbers: Ints, ends: Longs, parts: Ints) -> Ints:
+        found: Ints = self.known[np.repeat(self.starts[parts], np.diff(ends)) + numbers]
+        return found

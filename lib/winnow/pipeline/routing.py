@@ -18,27 +18,45 @@ from winnow.engines.twigs import Ints, Longs
 from winnow.index.assemble import Joined
 from winnow.index.codes import line_codes, text_codes
 from winnow.index.lines import find
+from winnow.index.packed import unpack
 from winnow.lake.sql import sql
 from winnow.lake.store import read_rows
 from winnow.pipeline.build_index import load_index
 
 
 class Postings(NamedTuple):
-    """Documents of one batch by path: `rows[ends[k]:ends[k + 1]]` have the path with code `codes[k]`."""
+    """Documents of one batch by path; what is not asked for stays packed."""
+
+    codes: Longs  # the path of each row
+    packed: pa.ChunkedArray
+
+    def of(self, paths: Longs) -> "Lists":
+        """Those of some paths."""
+        chosen = np.flatnonzero(np.isin(self.codes, paths))
+        rows, ends = unpack(pa.concat_arrays(self.packed.take(pa.array(chosen)).chunks or [_NOTHING]))
+        return Lists(self.codes[chosen], ends, rows)
+
+
+_NOTHING = pa.array([], pa.binary())
+
+
+class Lists(NamedTuple):
+    """The documents `rows[ends[k]:ends[k + 1]]` have the path with code `codes[k]`."""
 
     codes: Longs
     ends: Longs
     rows: Ints
 
+    def rows_of(self, paths: Longs) -> Ints:
+        """All documents that have one of these paths, ascending."""
+        chosen = np.repeat(np.isin(self.codes, paths), np.diff(self.ends))
+        return np.unique(self.rows[chosen])
 
-def load_postings(lake: str, date: dt.date, batch: str, wanted: Longs, version: int) -> Postings:
+
+def load_postings(lake: str, date: dt.date, batch: str, version: int) -> Postings:
     where = {"ingest_date": date, "batch": batch}
     table = read_rows(lake, "path_documents", ["path_id", "rows"], where=where, version=version)
-    table = table.filter(pc.is_in(table.column("path_id"), value_set=pa.array(wanted)))
-    lists = table.column("rows").combine_chunks()
-    ends = np.concatenate([[0], np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False))]).astype(np.int64)
-    rows = lists.flatten().to_numpy(zero_copy_only=False)
-    return Postings(table.column("path_id").to_numpy().astype(np.int64), ends, rows.astype(np.int32))
+    return Postings(table.column("path_id").to_numpy().astype(np.int64), table.column("rows"))
 
 
 def route(store: PatternStore, joined: Joined, postings: list[Postings]) -> list[Ints] | None:
@@ -52,18 +70,18 @@ def route(store: PatternStore, joined: Joined, postings: list[Postings]) -> list
     own = pair_line >= 0
     pair_line, pair_path = pair_line[own], joined.path_codes[own]
     paths, path = np.unique(pair_path, return_inverse=True)
-    weights = np.bincount(pair_line, _documents(paths, postings)[path], minlength=distinct.size)
+    lists = [found.of(paths) for found in postings]
+    weights = np.bincount(pair_line, _documents(paths, lists)[path], minlength=distinct.size)
     chosen = _rarest(lines.owner, weights.astype(np.float64)[line])
-    waited = np.isin(pair_line, line[chosen])
-    return [_rows(found, np.unique(pair_path[waited])) for found in postings]
+    waited = np.unique(pair_path[np.isin(pair_line, line[chosen])])
+    return [found.rows_of(waited) for found in lists]
 
 
-def _documents(paths: Longs, postings: list[Postings]) -> npt.NDArray[np.float64]:
+def _documents(paths: Longs, lists: list[Lists]) -> npt.NDArray[np.float64]:
     """How many documents have each path."""
     counts = np.zeros(paths.size)
-    for found in postings:
-        at = find(paths, found.codes)
-        np.add.at(counts, at[at >= 0], np.diff(found.ends)[at >= 0])
+    for found in lists:
+        np.add.at(counts, find(paths, found.codes), np.diff(found.ends))
     return counts
 
 
@@ -72,12 +90,6 @@ def _rarest(owner: Ints, weights: npt.NDArray[np.float64]) -> Longs:
     order = np.lexsort((weights, owner))
     first = np.concatenate([[True], owner[order][1:] != owner[order][:-1]]) if order.size else np.zeros(0, np.bool_)
     return order[first]
-
-
-def _rows(postings: Postings, paths: Longs) -> Ints:
-    chosen = np.flatnonzero(np.isin(postings.codes, paths))
-    parts = [postings.rows[postings.ends[k] : postings.ends[k + 1]] for k in chosen.tolist()]
-    return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int32)
 
 
 class Homes(NamedTuple):
