@@ -36,9 +36,10 @@ def locations(batch: EncodedBatch, nodes: Longs, *, paths: PathTable, vocabulary
     """The locations of nodes as UTF-8 and offsets, the layout of an Arrow string column."""
     documents = np.unique(np.searchsorted(batch.doc_offsets, nodes, side="right") - 1)
     positions = _positions(batch, documents, len(paths))
-    used = np.unique(paths.symbols[batch.path])
-    steps = [b""] * (int(used.max(initial=0)) + 1)
-    for symbol in used.tolist():
+    is_used = np.zeros(int(paths.symbols.max(initial=0)) + 1, np.bool_)
+    is_used[paths.symbols[batch.path]] = True
+    steps = [b""] * is_used.size
+    for symbol in np.flatnonzero(is_used).tolist():
         steps[symbol] = b"/" + _step(vocabulary.label(symbol)).encode()
     ends = np.concatenate([[0], np.cumsum([len(step) for step in steps])]).astype(np.int64)
     written = Steps(paths.symbols, np.frombuffer(b"".join(steps), np.uint8), ends)

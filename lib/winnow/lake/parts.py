@@ -19,6 +19,7 @@ from winnow.errors import DataError
 from winnow.lake.contracts import Contract, Shape, require
 
 PART_BYTES = 256 << 20  # of Arrow data; on disk about a fifth
+GROUP_BYTES = 4 << 20  # of a row group, at least
 
 
 class Part(NamedTuple):
@@ -74,6 +75,7 @@ class PartWriter:
         self._folder = "".join(f"{name}={partition[name]}/" for name in contract.partition_by)
         self._writer: pq.ParquetWriter | None = None
         self._name = ""
+        self._held: list[pa.Table] = []
         self._rows = self._bytes = 0
         self._parts: list[Part] = []
 
@@ -88,25 +90,35 @@ class PartWriter:
         for column in wanted.columns:
             if not column.nullable and table.column(column.name).null_count:
                 raise DataError("contract_broken", f"{self._contract.table}.{column.name} must not be null")
-        if self._writer is None:
-            self._name = f"{self._folder}part-{uuid.uuid4()}.zstd.parquet"
-            self._filesystem.create_dir(f"{self._root}/{self._folder}", recursive=True)
-            unique = set(self._contract.key) if len(self._contract.key) == 1 else set()
-            plain = [f.name for f in self._schema if not pa.types.is_binary(f.type) and f.name not in unique]
-            self._writer = pq.ParquetWriter(
-                f"{self._root}/{self._name}",
-                self._schema,
-                filesystem=self._filesystem,
-                compression="zstd",
-                compression_level=1,
-                use_dictionary=plain,
-                write_statistics=plain,
-            )
-        self._writer.write(table.cast(self._schema))
-        self._rows += table.num_rows
-        self._bytes += table.nbytes
+        self._held.append((table if isinstance(table, pa.Table) else pa.Table.from_batches([table])).cast(self._schema))
+        if sum(held.nbytes for held in self._held) >= GROUP_BYTES:
+            self._write_group()
         if self._bytes >= PART_BYTES:
             self._finish()
+
+    def _write_group(self) -> None:
+        if self._writer is None:
+            self._writer = self._open()
+        group = pa.concat_tables(self._held)
+        self._held = []
+        self._writer.write_table(group)
+        self._rows += group.num_rows
+        self._bytes += group.nbytes
+
+    def _open(self) -> pq.ParquetWriter:
+        self._name = f"{self._folder}part-{uuid.uuid4()}.zstd.parquet"
+        self._filesystem.create_dir(f"{self._root}/{self._folder}", recursive=True)
+        unique = set(self._contract.key) if len(self._contract.key) == 1 else set()
+        plain = [f.name for f in self._schema if not pa.types.is_binary(f.type) and f.name not in unique]
+        return pq.ParquetWriter(
+            f"{self._root}/{self._name}",
+            self._schema,
+            filesystem=self._filesystem,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=plain,
+            write_statistics=plain,
+        )
 
     def close(self) -> list[Part]:
         """The parts written, in order."""
@@ -114,6 +126,8 @@ class PartWriter:
         return self._parts
 
     def _finish(self) -> None:
+        if self._held:
+            self._write_group()
         if self._writer is None:
             return
         self._writer.close()

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import deltalake
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as pads
 from deltalake.exceptions import TableNotFoundError
 from deltalake.transaction import AddAction, CommitProperties, Transaction
@@ -189,6 +190,19 @@ def read_rows(
     wanted = [(name, "=", value) for name, value in (where or {}).items()]
     found: pa.Table = _at(lake, table, version).to_pyarrow_table(filters=wanted or None, columns=columns)
     return found
+
+
+def read_chosen(
+    lake: str, table: str, columns: list[str], key: str, wanted: pa.Array | pa.ChunkedArray, *, version: int
+) -> pa.Table:
+    """Rows whose `key` is wanted; of data files that have none of them only the keys are read."""
+    dataset = _at(lake, table, version).to_pyarrow_dataset()
+    found = [dataset.schema.empty_table().select(columns)]
+    for fragment in dataset.get_fragments():
+        is_wanted = pc.is_in(fragment.to_table(columns=[key]).column(0), value_set=wanted)
+        if pc.any(is_wanted).as_py():
+            found.append(fragment.to_table(columns=columns).filter(is_wanted))
+    return pa.concat_tables(found)
 
 
 def _at(lake: str, table: str, version: int | None) -> deltalake.DeltaTable:

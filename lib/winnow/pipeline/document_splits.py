@@ -67,18 +67,35 @@ def to_splits(files: Iterable[str], wanted: pa.Array | None = None) -> list[Spli
 
 def read_documents(splits: Iterable[Split]) -> Iterator[Documents]:
     for split in splits:
-        columns = ["document_id", "content", "encoding"]
-        number, position = split.first, 0
-        with _open(split.path) as stream:
-            reader = pq.ParquetFile(stream)
-            for batch in reader.iter_batches(BATCH, row_groups=list(split.row_groups), columns=columns):
-                rows = batch
-                if split.chosen is not None:
-                    rows = batch.filter(pa.array(split.chosen[position : position + batch.num_rows]))
-                position += batch.num_rows
-                if rows.num_rows:
-                    yield Documents(rows.column(0), _contents(rows), number)
-                    number += rows.num_rows
+        number = split.first
+        for rows in gathered(_rows(split), BATCH, SPLIT_BYTES):
+            yield Documents(rows.column(0), _contents(rows), number)
+            number += rows.num_rows
+
+
+def gathered(batches: Iterable[pa.RecordBatch], rows: int, size: int) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of about so many, or of so many bytes: few of what was read may have been chosen."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(b.num_rows for b in held) >= rows or sum(b.nbytes for b in held) >= size:
+            yield pa.concat_batches(held)
+            held = []
+    if sum(b.num_rows for b in held):
+        yield pa.concat_batches(held)
+
+
+def _rows(split: Split) -> Iterator[pa.RecordBatch]:
+    """The chosen ones."""
+    columns = ["document_id", "content", "encoding"]
+    position = 0
+    with _open(split.path) as stream:
+        for batch in pq.ParquetFile(stream).iter_batches(BATCH, row_groups=list(split.row_groups), columns=columns):
+            if split.chosen is None:
+                yield batch
+            else:
+                yield batch.filter(pa.array(split.chosen[position : position + batch.num_rows]))
+            position += batch.num_rows
 
 
 def _contents(rows: pa.RecordBatch) -> list[bytes]:

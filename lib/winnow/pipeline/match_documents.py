@@ -35,6 +35,7 @@ from winnow.lake.store import (
     commit_note,
     ensure_tables,
     partition_files,
+    read_chosen,
     read_rows,
     replace_partition,
     require_table,
@@ -134,11 +135,17 @@ class Pinned:
             ) USING (profile_id, profile_version) ORDER BY profile_id
         """
         columns = ["profile_id", "profile_version", "alternative", "pattern_id"]
-        return sql(query, ask=ask, encoded=self.rows("profile_patterns", columns))
+        encoded = self._chosen("profile_patterns", columns, "profile_id", ask.column("profile_id"))
+        return sql(query, ask=ask, encoded=encoded)
 
-    @cached_property
-    def patterns(self) -> pa.Table:
-        return self.rows("patterns", ["pattern_id", "twig", "labels", "tests", "valued"])
+    def patterns(self, ask: pa.Table) -> pa.Table:
+        """Those of profiles that come with the list of theirs."""
+        columns = ["pattern_id", "twig", "labels", "tests", "valued"]
+        wanted = ask.column("patterns").combine_chunks().flatten().unique()
+        return self._chosen("patterns", columns, "pattern_id", wanted)
+
+    def _chosen(self, table: str, columns: list[str], key: str, wanted: pa.Array | pa.ChunkedArray) -> pa.Table:
+        return read_chosen(self.config.lake, table, columns, key, wanted, version=self.versions[table])
 
     @cached_property
     def words(self) -> Words:
@@ -238,34 +245,35 @@ class _Split(NamedTuple):
 def _questions(
     lake: Pinned, ask: pa.Table, targets: list[tuple[Interval, Group]], report: RunReport, *, sharded: bool
 ) -> list[tuple[Question, list[Piece]]]:
-    found = []
     asked_before = targets[0][1].asked_before
     routed = lake.config.index and (asked_before or sharded)
-    for part in _by_need(ask, lake) if routed and asked_before else [_Split(ask, structural=False)]:
+    with report.stage("index"):
+        patterns = lake.patterns(ask)
+        split = _by_need(ask, patterns) if routed and asked_before else [_Split(ask, structural=False)]
+    asked: list[tuple[_Split, Matcher, list[_Documents]]] = []
+    for part in split:
         with report.stage("index"):
-            words = lake.words
-            joined = lake.joined
-            asked = _asked(part.ask, lake)
-            limits = lake.config.evaluation
-            matcher = assemble(
-                lake.config.engine,
-                words,
-                lake.patterns,
-                asked,
-                joined,
-                evaluation=limits,
-                selectivity=lake.selectivity,
-            )
+            matcher = _matcher(lake, part.ask, patterns)
             if sharded:
                 matcher.guard_values()
         with report.stage("route"):
-            documents = _documents(lake, matcher, targets, joined if routed else None)
+            asked.append((part, matcher, _documents(lake, matcher, targets, lake.joined if routed else None)))
+    with report.stage("route"):
+        sources = _sources(lake, [own for _, _, documents in asked for own in documents])
+        found = []
+        for part, matcher, documents in asked:
             pieces = [piece for own in documents for piece in _pieces(lake, own, structural=part.structural)]
-            sources = {own.date: _sources(lake, own) for own in documents}
-        if pieces:
-            profiles = part.ask.select(SET_COLUMNS).combine_chunks()
-            found.append((Question(pickle.dumps(matcher, protocol=5), words.codes, profiles, sources), pieces))
+            if pieces:
+                profiles = part.ask.select(SET_COLUMNS).combine_chunks()
+                packed = pickle.dumps(matcher, protocol=5)
+                found.append((Question(packed, lake.words.codes, profiles, sources), pieces))
     return found
+
+
+def _matcher(lake: Pinned, ask: pa.Table, patterns: pa.Table) -> Matcher:
+    engine, limits, rare = lake.config.engine, lake.config.evaluation, lake.selectivity
+    asked = _asked(ask, lake)
+    return assemble(engine, lake.words, patterns, asked, lake.joined, evaluation=limits, selectivity=rare)
 
 
 def candidates(lake: Pinned, interval: Interval, group: Group) -> int:
@@ -273,10 +281,9 @@ def candidates(lake: Pinned, interval: Interval, group: Group) -> int:
     everything = sum(interval.batches[batch] for batch in group.batches)
     if not group.asked_before:
         return everything
-    joined = lake.joined
-    asked = _asked(lake.with_patterns(group.ask), lake)
-    matcher = assemble(lake.config.engine, lake.words, lake.patterns, asked, joined)
-    chosen = _routed(lake, matcher, joined, [(interval.date, batch) for batch in group.batches])
+    ask = lake.with_patterns(group.ask)
+    matcher = _matcher(lake, ask, lake.patterns(ask))
+    chosen = _routed(lake, matcher, lake.joined, [(interval.date, batch) for batch in group.batches])
     return sum(
         interval.batches[b] if rows is None else rows.size for b, rows in zip(group.batches, chosen, strict=True)
     )
@@ -291,10 +298,10 @@ def _routed(lake: Pinned, matcher: Matcher, joined: Joined | None, batches: list
     return route(matcher.engine.store, joined, postings) or everything
 
 
-def _by_need(ask: pa.Table, lake: Pinned) -> list[_Split]:
+def _by_need(ask: pa.Table, known: pa.Table) -> list[_Split]:
     """Profiles that structure answers, and the others."""
-    valued = lake.patterns.filter(lake.patterns.column("valued")).column("pattern_id").combine_chunks()
     patterns = ask.column("patterns").combine_chunks()
+    valued = known.filter(known.column("valued")).column("pattern_id").combine_chunks()
     needs = pc.is_in(patterns.flatten(), value_set=valued).to_numpy(zero_copy_only=False)
     owner = np.repeat(np.arange(ask.num_rows), pc.fill_null(pc.list_value_length(patterns), 0).to_numpy())
     reads = pc.equal(ask.column("class"), "hybrid").to_numpy()
@@ -366,11 +373,13 @@ def _pieces(lake: Pinned, documents: _Documents, *, structural: bool) -> list[Pi
     date = documents.date
     if not structural:
         return [Piece(date, split) for split in to_splits(_files(lake, "documents", date), documents.ids)]
-    return [
-        Piece(date, Structures(uri, rows, tuple(_files(lake, "path_documents", date, batch))))
-        for batch, rows in documents.rows.items()
-        for uri in _files(lake, "encoded_documents", date, batch)
-    ]
+    pieces = []
+    for batch, rows in documents.rows.items():
+        inverted = tuple(_files(lake, "path_documents", date, batch))
+        chosen = None if rows is None else np.isin(np.arange(len(lake.ids(date, batch))), rows)
+        files = _files(lake, "encoded_documents", date, batch)
+        pieces += [Piece(date, Structures(uri, chosen, inverted)) for uri in files]
+    return pieces
 
 
 def _files(lake: Pinned, table: str, date: dt.date, batch: str | None = None) -> list[str]:
@@ -378,21 +387,24 @@ def _files(lake: Pinned, table: str, date: dt.date, batch: str | None = None) ->
     return partition_files(lake.config.lake, table, partition, version=lake.versions[table])
 
 
-def _sources(lake: Pinned, documents: _Documents) -> Sources:
+def _sources(lake: Pinned, documents: list[_Documents]) -> dict[dt.date, Sources]:
     """Each document and its first place in the interval: `file`, `file!member` or `file#record`."""
-    tables = {"sources": lake.sources(documents.date)}
-    chosen = ""
-    if documents.ids is not None:
-        tables["documents"] = pa.table({"document_id": documents.ids})
-        chosen = "SEMI JOIN documents USING (document_id)"
-    query = f"""
+    query = """
         SELECT document_id, min(source || CASE member WHEN '' THEN '' ELSE '!' || member END
                                 || CASE record WHEN 0 THEN '' ELSE '#' || record END) AS source
-        FROM sources {chosen} GROUP BY document_id ORDER BY document_id
+        FROM sources GROUP BY document_id ORDER BY document_id
     """
-    found = sql(query, **tables)
-    ids = np.array(found.column(0).to_pylist(), "S64")
-    return Sources(ids, found.column(1).combine_chunks())
+    found = {}
+    for date in {own.date for own in documents}:
+        sources = lake.sources(date)
+        own = [some for some in documents if some.date == date]
+        chosen = [some.ids for some in own if some.ids is not None]
+        if len(chosen) == len(own):
+            wanted = pa.chunked_array([chunk for ids in chosen for chunk in ids.chunks], pa.string())
+            sources = sources.filter(pc.is_in(sources.column("document_id"), value_set=wanted))
+        places = sql(query, sources=sources)
+        found[date] = Sources(np.array(places.column(0).to_pylist(), "S64"), places.column(1).combine_chunks())
+    return found
 
 
 def _distribute(

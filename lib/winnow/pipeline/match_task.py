@@ -3,11 +3,14 @@
 import datetime as dt
 import pickle
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from winnow.encoding import EncodedBatch, locations
@@ -18,16 +21,18 @@ from winnow.index.packed import unpack
 from winnow.lake.contracts import load_contract
 from winnow.lake.parts import Part, PartWriter, arrow_schema, filesystem, parquet
 from winnow.matcher import BatchMatches, Matcher
-from winnow.pipeline.document_splits import Split, read_documents
+from winnow.pipeline.document_splits import Split, gathered, read_documents
 
 TABLE = "matches_staged"
+_DOCUMENTS = 4000  # structures of one batch
+_PACKED_BYTES = 4 << 20
 
 
 class Structures(NamedTuple):
-    """One data file of `encoded_documents`, and which of its rows are meant."""
+    """One data file of `encoded_documents`, and which documents of its batch are meant."""
 
     path: str
-    rows: Ints | None  # None: all
+    chosen: npt.NDArray[np.bool_] | None  # by `row`; None: all
     inverted: tuple[str, ...]  # the data files of its batch in `path_documents`
 
 
@@ -148,19 +153,18 @@ def _matches(
 
 
 def _structures(source: Structures, matcher: Matcher, path_codes: Longs) -> Iterator[tuple[pa.Array, EncodedBatch]]:
-    numbers = _Numbers.load(source.inverted, path_codes)
-    files, path = filesystem(source.path)
-    with files.open_input_file(path) as stream:
-        for batch in pq.ParquetFile(stream).iter_batches(4000, columns=["document_id", "row", "part", "nodes"]):
-            rows = batch
-            if source.rows is not None:
-                rows = batch.filter(pa.array(np.isin(batch.column(1).to_numpy(), source.rows)))
-            if rows.num_rows:
-                nodes, ends = unpack(rows.column(3))
-                yield (
-                    rows.column(0),
-                    restore(numbers.paths(nodes, ends, rows.column(2).to_numpy()), ends, matcher.paths),
-                )
+    numbers = _Numbers.load(source, path_codes)
+    for rows in gathered(_packed(source), _DOCUMENTS, _PACKED_BYTES):
+        nodes, ends = unpack(rows.column(3))
+        paths = numbers.paths(nodes, ends, rows.column(2).to_numpy())
+        yield rows.column(0), restore(paths, ends, matcher.paths)
+
+
+def _packed(source: Structures) -> Iterator[pa.RecordBatch]:
+    """The chosen rows."""
+    with _open(source.path) as reader:
+        for batch in reader.iter_batches(_DOCUMENTS, columns=["document_id", "row", "part", "nodes"]):
+            yield batch if source.chosen is None else batch.filter(pa.array(source.chosen[batch.column(1).to_numpy()]))
 
 
 class _Numbers(NamedTuple):
@@ -170,8 +174,12 @@ class _Numbers(NamedTuple):
     known: Ints
 
     @classmethod
-    def load(cls, files: Iterable[str], path_codes: Longs) -> "_Numbers":
-        rows = parquet(list(files)).to_table(columns=["path_id", "part", "number"])
+    def load(cls, source: Structures, path_codes: Longs) -> "_Numbers":
+        """Of the parts that a file has."""
+        with _open(source.path) as reader:
+            parts = reader.read(columns=["part"]).column(0).unique()
+        columns = ["path_id", "part", "number"]
+        rows = parquet(list(source.inverted)).to_table(columns=columns, filter=pc.field("part").isin(parts))
         code, part, number = (column.to_numpy().astype(np.int64) for column in rows.columns)
         sizes = np.zeros(part.max(initial=-1) + 1, np.int64)
         np.maximum.at(sizes, part, number + 1)
@@ -183,3 +191,10 @@ class _Numbers(NamedTuple):
     def paths(self, numbers: Ints, ends: Longs, parts: Ints) -> Ints:
         found: Ints = self.known[np.repeat(self.starts[parts], np.diff(ends)) + numbers]
         return found
+
+
+@contextmanager
+def _open(uri: str) -> Iterator[pq.ParquetFile]:
+    files, path = filesystem(uri)
+    with files.open_input_file(path) as stream:
+        yield pq.ParquetFile(stream)
