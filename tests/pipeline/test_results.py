@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from lakes import FIRST, SECOND, declare, ingest_two_dates, published, reference, rows, run
+from lakes import FIRST, SECOND, declare, ingest, ingest_two_dates, published, reference, rows, run
 from pyspark.sql import SparkSession
 
 from tables import lake_checksums
@@ -89,6 +89,24 @@ def test_run_metrics_have_funnel_and_seconds(lake: str) -> None:
     assert metrics["match_documents", "matches"] == len(rows(lake, "matches"))
     assert metrics["match_documents", "seconds: match"] > 0
     assert ("join_paths", "new path branches") in metrics
+
+
+def test_structure_is_understood_after_files_were_merged(spark: SparkSession, lake: str, tmp_path: Path) -> None:
+    for name, text in (("a", "<r><b/><c/></r>"), ("d", "<r><x><b/></x><b/></r>")):
+        (tmp_path / f"{name}.xml").write_text(text)
+        ingest(spark, lake, FIRST, tmp_path / f"{name}.xml")
+    first = {"profile_id": "p", "xpath": "/r"}
+    declare(lake, tmp_path, [first])
+    run(spark, lake, FIRST)
+    assert {row["part"] for row in rows(lake, "encoded_documents")} == {0, 1}  # each with numbers of its own
+    tables = ("encoded_documents", "path_documents")
+    reports = maintain.run(maintain.Config(lake=lake, run_id="t", tables=tables))
+    assert [report.counts["files"] for report in reports] == [1, 1]
+    new = ["//b", "/r/x/b", "/r/c", "/r[b]/x"]
+    declare(lake, tmp_path, [first, *({"profile_id": xpath, "xpath": xpath} for xpath in new)])
+    run(spark, lake, FIRST)
+    assert published(lake) == reference(lake)
+    assert len(published(lake)) == 7
 
 
 def test_maintain_changes_files_not_rows(spark: SparkSession, lake: str) -> None:
