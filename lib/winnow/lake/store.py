@@ -138,11 +138,17 @@ def adopt(lake: str, table: str, parts: list[Part], partition: Mapping[str, Any]
 
 
 def replace_partition(
-    lake: str, table: str, parts: list[Part], partition: Mapping[str, Any], run: Mapping[str, Any]
+    lake: str,
+    table: str,
+    parts: list[Part],
+    partition: Mapping[str, Any],
+    run: Mapping[str, Any],
+    *,
+    transaction: tuple[str, int] | None = None,
 ) -> int:
     """Make the parts the whole content of the partition in one commit; no parts empty it. Returns the new version."""
     with table_lock(lake, table):
-        return commit_parts(lake, table, parts, partition, run, replace=True)
+        return commit_parts(lake, table, parts, partition, run, replace=True, transaction=transaction)
 
 
 def commit_parts(
@@ -265,9 +271,10 @@ def _files_at(lake: str, table: str, seen: Any) -> set[str] | None:
     return {fragment.path for fragment in dataset.get_fragments()}
 
 
-def rows_by_partition(lake: str, table: str, *columns: str) -> Counter[tuple[Any, ...]]:
+def rows_by_partition(lake: str, table: str, *columns: str, version: int | None = None) -> Counter[tuple[Any, ...]]:
     """How many rows there are for each value of these partition columns; the log knows, no data is read."""
-    actions = pa.table(require_table(lake, table).get_add_actions(flatten=True))
+    at = require_table(lake, table) if version is None else open_version(lake, table, version)
+    actions = pa.table(at.get_add_actions(flatten=True))
     counts: Counter[tuple[Any, ...]] = Counter()
     if actions.num_rows:
         values = (actions.column(f"partition.{column}").to_pylist() for column in columns)
