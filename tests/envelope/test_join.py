@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from envelope import naive
 from envelope.strategies import data_sequences, data_set, parameters, queries, query_set, tree_parameters
-from winnow.envelope import ANY, EnvelopeTree, Pairs, Relation, SequenceSet, join, search, search_many
+from winnow.envelope import ANY, EnvelopeTree, Pairs, Relation, SequenceSet, could_hold, join, search, search_many
 from winnow.errors import UsageError
 
 
@@ -33,6 +33,8 @@ def test_join_and_searches_equal_the_naive_twin(relation: Relation, data: st.Dat
     assert listed(join(query_set(asked), data_tree)) == expected
     assert listed(join(tree, data_set(given_))) == expected
     assert listed(search_many(tree, data_set(given_))) == expected
+    if line:
+        assert could_hold(tree, data_set(given_))[pairs.data].all()
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Adoption of parts: each key once, known rows left out, nothing seen before the commit."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,21 @@ import pytest
 from winnow.errors import DataError
 from winnow.lake.contracts import load_contract
 from winnow.lake.parts import Part, PartWriter, arrow_schema
-from winnow.lake.store import adopt, ensure_tables, state
+from winnow.lake.store import (
+    adopt,
+    commit_note,
+    commit_notes,
+    commit_parts,
+    ensure_tables,
+    mark,
+    open_table,
+    read_rows,
+    require_table,
+    rows_since,
+    standing_note,
+    state,
+    write_rows,
+)
 
 DATE = {"ingest_date": "2026-11-16"}
 
@@ -58,3 +73,57 @@ def test_rows_that_break_a_constraint_are_refused(lake: str) -> None:
     loose = pa.schema([field.with_nullable(True) for field in arrow_schema(contract)])
     with pytest.raises(DataError, match="must not be null"):
         writer.write(pa.Table.from_pylist([{**row, "source": None}], schema=loose))
+
+
+def add_labels(lake: str, *labels: str) -> int:
+    rows = pa.table({"symbol": pa.array(range(len(labels)), pa.int32()), "label": list(labels)})
+    return commit_parts(lake, "vocabulary", write_rows(lake, "vocabulary", rows), {}, {"labels": labels})
+
+
+def test_a_table_is_as_it_is_now(lake: str) -> None:
+    """Whoever wrote it, also when it was removed and made anew."""
+    ensure_tables(lake, ["vocabulary"])
+    for version in range(1, 12):
+        assert add_labels(lake, f"l{version}") == version == require_table(lake, "vocabulary").version()
+    assert read_rows(lake, "vocabulary").num_rows == 11
+    assert read_rows(lake, "vocabulary", version=3).num_rows == 3
+    assert [version for version, _ in commit_notes(lake, "vocabulary")] == list(range(11, 0, -1))
+    assert commit_note(lake, "vocabulary", 2) == {"labels": ["l2"]}
+    other = deltalake.DeltaTable(f"{lake}/vocabulary")
+    other.delete("label = 'l1'")
+    assert require_table(lake, "vocabulary").version() == other.version() == 12
+    assert read_rows(lake, "vocabulary").num_rows == 10
+    for _ in range(5):
+        name = require_table(lake, "vocabulary").metadata().id
+        shutil.rmtree(lake)
+        assert open_table(lake, "vocabulary") is None
+        ensure_tables(lake, ["vocabulary"])
+        assert require_table(lake, "vocabulary").metadata().id != name
+
+
+def test_rows_since_a_mark(lake: str) -> None:
+    ensure_tables(lake, ["vocabulary"])
+
+    def since(seen: object) -> tuple[list[str], bool]:
+        version = require_table(lake, "vocabulary").version()
+        found = rows_since(lake, "vocabulary", ["label"], seen, version)
+        return sorted(found.rows.column(0).to_pylist()), found.is_grown
+
+    seen = mark(lake, "vocabulary", add_labels(lake, "a", "b"))
+    assert since(seen) == ([], True)
+    add_labels(lake, "c")
+    assert since(seen) == (["c"], True)
+    assert since(None) == since(seen | {"version": 99}) == since(seen | {"table": "other"}) == (["a", "b", "c"], False)
+    require_table(lake, "vocabulary").delete("label = 'a'")
+    assert since(seen) == (["b", "c"], False)  # b lies in another file now
+
+
+def test_a_note_stands_until_something_else_changes_the_table(lake: str) -> None:
+    ensure_tables(lake, ["vocabulary"])
+    assert standing_note(lake, "vocabulary") == {}
+    add_labels(lake, "a")
+    add_labels(lake, "b")
+    require_table(lake, "vocabulary").optimize.compact()
+    assert standing_note(lake, "vocabulary") == commit_note(lake, "vocabulary") == {"labels": ["b"]}
+    require_table(lake, "vocabulary").restore(1)
+    assert standing_note(lake, "vocabulary") == {}

@@ -11,7 +11,7 @@ from winnow.engines.structure import place_sequences
 from winnow.envelope import check_invariants
 from winnow.index.packed import unpack
 from winnow.index.trees import load_tree, may_fit
-from winnow.lake.store import read_rows
+from winnow.lake.store import read_rows, replace_partition
 from winnow.pipeline import build_index, encode_profiles, join_paths
 from winnow.pipeline.build_index import load_index
 from winnow.pipeline.join_paths import Places
@@ -55,9 +55,11 @@ def check_trees(lake: str) -> set[int]:
     return set(entries)
 
 
-def step(spark: SparkSession, lake: str, **options: object) -> tuple[dict[str, int], dict[str, int]]:
+def step(
+    spark: SparkSession, lake: str, partition: int = 10, **options: object
+) -> tuple[dict[str, int], dict[str, int]]:
     encode_profiles.run(spark, encode_profiles.Config(lake=lake, run_id="t"))
-    built = build_index.run(build_index.Config(lake=lake, run_id="t", partition=10, **options))  # type: ignore[arg-type]
+    built = build_index.run(build_index.Config(lake=lake, run_id="t", partition=partition, **options))  # type: ignore[arg-type]
     return built.counts, join_paths.run(spark, join_paths.Config(lake=lake, run_id="t")).counts
 
 
@@ -102,6 +104,107 @@ def test_partitions_live_through_changes(spark: SparkSession, lake: str, tmp_pat
     assert facts(lake) == incremental
     check_trees(lake)
     assert step(spark, lake)[0] == {"branches": len(check_trees(lake)), "index version": index.version + 1}
+
+
+def builds(lake: str) -> dict[int, int]:
+    """Per partition the build that last changed it."""
+    index = load_index(lake)
+    assert index is not None
+    return {row["partition"]: row["build"] for row in index.roots.to_pylist()}
+
+
+def sizes(lake: str) -> dict[int, int]:
+    index = load_index(lake)
+    assert index is not None
+    return {row["partition"]: row["branches"] for row in index.roots.to_pylist()}
+
+
+def check_as_if_new(spark: SparkSession, lake: str) -> None:
+    """The trees hold what a rebuild packs, and their branches have met all paths."""
+    held, joined = check_trees(lake), facts(lake)
+    built, _ = step(spark, lake, partition=40, rebuild=True)
+    assert built["inserted"] == built["deleted"] == 0
+    assert check_trees(lake) == held
+    (Path(lake) / "path_branches").rename(Path(lake) / "path_branches before")
+    join_paths.run(spark, join_paths.Config(lake=lake, run_id="t"))
+    assert facts(lake) == joined
+
+
+def test_few_new_branches_go_to_the_open_partition(spark: SparkSession, lake: str, tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text("<r><n1 id='1'><leaf/>x</n1><n20/><n21/><n22 id='1'/><n25/></r>")
+    ingest(spark, lake, FIRST, tmp_path / "a.xml")
+    declare(lake, tmp_path, profiles(NAMES[:20]))
+    run(spark, lake, FIRST, partition=40)
+    before = sizes(lake)
+    for count in (1, 2):  # three branches each
+        declare(lake, tmp_path, profiles(NAMES[: 20 + count]))
+        _, joined = step(spark, lake, partition=40)
+        assert joined["partitions read"] == 1
+        assert sizes(lake) == before | {len(before): 3 * count}
+        assert ("/r/n20", False, "/r/n20") in facts(lake)
+
+    # What goes changes only the partition that holds it.
+    versions = builds(lake)
+    declare(lake, tmp_path, profiles([*NAMES[:20], NAMES[21]]))
+    step(spark, lake, partition=40)
+    assert sizes(lake) == before | {len(before): 3}
+    assert builds(lake) == versions | {len(before): max(versions.values()) + 1}
+
+    # Too many for it: they go where they belong, and so do those that it has.
+    declare(lake, tmp_path, profiles([*NAMES[:20], *NAMES[21:25]]))
+    step(spark, lake, partition=40)
+    assert sizes(lake)[len(before)] == 0
+    assert sum(sizes(lake).values()) == sum(before.values()) + 12
+    assert ("/r/n22", False, "/r/n22") in facts(lake)
+    declare(lake, tmp_path, profiles([*NAMES[:20], *NAMES[21:26]]))
+    step(spark, lake, partition=40)
+    assert sizes(lake)[len(before)] == 3
+    check_as_if_new(spark, lake)
+
+
+@pytest.mark.parametrize("names", [NAMES[:24], NAMES[:26], NAMES[2:22], NAMES[:20]])
+def test_a_build_that_did_not_end(
+    spark: SparkSession, lake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: list[str]
+) -> None:
+    """Killed after each of its commits in turn; then other profiles are there, and a build ends."""
+    (tmp_path / "a.xml").write_text("<r><n1 id='1'><leaf/>x</n1><n20/><n21/><n22 id='1'/><n25/></r>")
+    ingest(spark, lake, FIRST, tmp_path / "a.xml")
+    declare(lake, tmp_path, profiles(NAMES[:20]))
+    run(spark, lake, FIRST, partition=40)
+    declare(lake, tmp_path, profiles(NAMES[:22]))
+    step(spark, lake, partition=40)
+
+    class KilledError(Exception):
+        pass
+
+    def killed_at(commit: int) -> None:
+        left = iter(range(commit, -1, -1))
+
+        def replaced(*given: object) -> int:
+            if not next(left):
+                raise KilledError
+            return replace_partition(*given)  # type: ignore[arg-type]
+
+        def ended(*given: object, **options: object) -> int:
+            raise KilledError
+
+        monkeypatch.setattr(build_index, "replace_partition", replaced)
+        monkeypatch.setattr(build_index, "commit_parts", ended)
+        with pytest.raises(KilledError):
+            step(spark, lake, partition=40)
+
+    declare(lake, tmp_path, profiles(NAMES[1:25]))
+    before = load_index(lake)
+    for commit in (1, 2, 9):
+        killed_at(commit)
+    after = load_index(lake)
+    assert before is not None
+    assert after is not None
+    assert (after.build, after.nodes_version) == (before.build, before.nodes_version)
+    monkeypatch.undo()
+    declare(lake, tmp_path, profiles(names))
+    step(spark, lake, partition=40)
+    check_as_if_new(spark, lake)
 
 
 def test_a_partition_that_cannot_match_is_not_read(spark: SparkSession, lake: str, tmp_path: Path) -> None:

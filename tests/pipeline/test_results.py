@@ -91,7 +91,8 @@ def test_run_metrics_have_funnel_and_seconds(lake: str) -> None:
     assert ("join_paths", "new path branches") in metrics
 
 
-def test_structure_is_understood_after_files_were_merged(spark: SparkSession, lake: str, tmp_path: Path) -> None:
+def test_structure_is_understood_after_files_were_merged(spark: SparkSession, tmp_path: Path) -> None:
+    lake = str(tmp_path / "lake")
     for name, text in (("a", "<r><b/><c/></r>"), ("d", "<r><x><b/></x><b/></r>")):
         (tmp_path / f"{name}.xml").write_text(text)
         ingest(spark, lake, FIRST, tmp_path / f"{name}.xml")

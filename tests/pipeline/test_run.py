@@ -4,6 +4,7 @@ import datetime as dt
 from pathlib import Path
 
 import deltalake
+import pyarrow as pa
 import pytest
 from lakes import (
     FIRST,
@@ -24,7 +25,8 @@ from tables import by_delta_rs, by_duckdb, by_spark
 from winnow.deciding import EvaluationLimits
 from winnow.errors import DataError
 from winnow.generate.sample import make_profiles, write_sample
-from winnow.pipeline import encode_profiles
+from winnow.lake.store import require_table
+from winnow.pipeline import encode_documents, encode_profiles
 from winnow.pipeline import run as pipeline
 from winnow.pipeline.publish_matches import unpublished
 from winnow.pipeline.report import RunReport
@@ -133,6 +135,36 @@ def _shuffled(lake: str, folder: Path) -> list[tuple[object, Path]]:
         (target / f"{number}.xml").write_bytes(row["content"])  # type: ignore[arg-type]
         made.append((row["ingest_date"], target))
     return list(dict.fromkeys(made))
+
+
+def test_new_documents_are_found_without_comparing_all(
+    spark: SparkSession, lake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[dt.date] = []
+    compare = encode_documents.unencoded
+
+    def counted(lake: str, date: dt.date, version: int) -> pa.ChunkedArray:
+        compared.append(date)
+        return compare(lake, date, version)
+
+    def encoded(date: dt.date) -> dict[str, int]:
+        compared.clear()
+        counts = encode_documents.run(spark, encode_documents.Config(lake=lake, date=date, run_id="t")).counts
+        return {name: counts[name] for name in ("documents", "encoded")}
+
+    monkeypatch.setattr(encode_documents, "unencoded", counted)
+    for number, date in enumerate((FIRST, SECOND, FIRST)):
+        (tmp_path / f"{number}.xml").write_text(f"<r><n{number}/></r>")
+        ingest(spark, lake, date, tmp_path / f"{number}.xml")
+        if number:
+            assert encoded(FIRST) == {"documents": 1 + number // 2, "encoded": number // 2}
+            assert compared == [FIRST] * (number // 2)  # another date is no reason
+        assert encoded(date) == {"documents": 1 + number // 2, "encoded": int(number < 2)}
+        assert encoded(date) == {"documents": 1 + number // 2, "encoded": 0}
+        assert not compared
+    require_table(lake, "encoded_documents").restore(2)  # before the last batch
+    assert encoded(FIRST) == {"documents": 2, "encoded": 1}
+    assert len(rows(lake, "encoded_documents")) == 3
 
 
 def test_validity_decides_by_date(spark: SparkSession, lake: str, tmp_path: Path) -> None:

@@ -16,10 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
-from deltalake.exceptions import TableNotFoundError
+from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, CommitProperties, Transaction
 
 from winnow.errors import DataError
+from winnow.lake import handles
 from winnow.lake.contracts import Contract, Shape, load_contract, require
 from winnow.lake.faults import point
 from winnow.lake.locks import table_lock
@@ -27,6 +28,8 @@ from winnow.lake.parts import Part, PartWriter, arrow_schema, drop_part, filesys
 from winnow.lake.sql import sql
 
 _DELTA_TYPES = {"int": "integer"}
+_UPKEEP = {"OPTIMIZE", "VACUUM START", "VACUUM END"}  # these change no rows
+_FEW = 8
 
 
 class TableState(NamedTuple):
@@ -42,10 +45,11 @@ def location(lake: str, table: str) -> str:
 
 
 def open_table(lake: str, table: str) -> deltalake.DeltaTable | None:
-    try:
-        return deltalake.DeltaTable(location(lake, table))
-    except TableNotFoundError:
-        return None
+    return handles.newest(location(lake, table))
+
+
+def open_version(lake: str, table: str, version: int) -> deltalake.DeltaTable:
+    return handles.at_version(location(lake, table), version)
 
 
 def ensure_tables(lake: str, tables: Iterable[str]) -> None:
@@ -129,17 +133,23 @@ def adopt(lake: str, table: str, parts: list[Part], partition: Mapping[str, Any]
                 drop_part(lake, part)
         if not chosen:
             return 0
-        _commit(current, contract, chosen, partition, run)
+        _commit(lake, current, contract, chosen, partition, run=run)
     point(f"{table} written")
     return sum(part.rows for part in chosen)
 
 
 def replace_partition(
-    lake: str, table: str, parts: list[Part], partition: Mapping[str, Any], run: Mapping[str, Any]
+    lake: str,
+    table: str,
+    parts: list[Part],
+    partition: Mapping[str, Any],
+    run: Mapping[str, Any],
+    *,
+    transaction: tuple[str, int] | None = None,
 ) -> int:
     """Make the parts the whole content of the partition in one commit; no parts empty it. Returns the new version."""
     with table_lock(lake, table):
-        return commit_parts(lake, table, parts, partition, run, replace=True)
+        return commit_parts(lake, table, parts, partition, run, replace=True, transaction=transaction)
 
 
 def commit_parts(
@@ -159,9 +169,10 @@ def commit_parts(
     contract = load_contract(table)
     _require_constraints(lake, contract, parts)
     point(f"{table} unwritten")
-    _commit(require_table(lake, table), contract, parts, partition, run, replace=replace, transaction=transaction)
+    current = require_table(lake, table)
+    _commit(lake, current, contract, parts, partition, run=run, replace=replace, transaction=transaction)
     point(f"{table} written")
-    return int(require_table(lake, table).version())
+    return int(current.version())
 
 
 def transaction_number(lake: str, table: str, name: str) -> int | None:
@@ -206,16 +217,13 @@ def read_chosen(
 
 
 def _at(lake: str, table: str, version: int | None) -> deltalake.DeltaTable:
-    return (
-        require_table(lake, table) if version is None else deltalake.DeltaTable(location(lake, table), version=version)
-    )
+    return require_table(lake, table) if version is None else open_version(lake, table, version)
 
 
 def partition_files(lake: str, table: str, partition: Mapping[str, Any], *, version: int | None = None) -> list[str]:
     """The data files of one partition at a version."""
-    at = deltalake.DeltaTable(location(lake, table), version=version)
     wanted = [(name, "=", str(value)) for name, value in partition.items()]
-    return sorted(at.file_uris(file_pruning_predicate=wanted))
+    return sorted(_at(lake, table, version).file_uris(file_pruning_predicate=wanted))
 
 
 def commit_note(lake: str, table: str, version: int | None = None) -> dict[str, Any]:
@@ -225,9 +233,58 @@ def commit_note(lake: str, table: str, version: int | None = None) -> dict[str, 
 
 def commit_notes(lake: str, table: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Versions, newest first, with what the runs that made them wrote beside them; maintenance writes nothing."""
-    for entry in require_table(lake, table).history():
+    for entry in _history(require_table(lake, table)):
         if "userMetadata" in entry:
             yield int(entry["version"]), json.loads(entry["userMetadata"])
+
+
+def standing_note(lake: str, table: str) -> dict[str, Any]:
+    """The newest note if it still tells what is in the table: nothing but maintenance came after it."""
+    for entry in _history(require_table(lake, table)):
+        if "userMetadata" in entry:
+            note: dict[str, Any] = json.loads(entry["userMetadata"])
+            return note
+        if entry.get("operation") not in _UPKEEP:
+            break
+    return {}
+
+
+def _history(table: deltalake.DeltaTable) -> Iterator[dict[str, Any]]:
+    """Newest first; mostly one of the first is wanted."""
+    first = table.history(_FEW)
+    yield from first
+    if len(first) == _FEW:
+        yield from table.history()[_FEW:]
+
+
+class Since(NamedTuple):
+    rows: pa.Table
+    is_grown: bool  # they are all that changed
+
+
+def mark(lake: str, table: str, version: int) -> dict[str, Any]:
+    """Names a version for a note, such that `rows_since` can tell it from one of another table of that name."""
+    return {"table": open_version(lake, table, version).metadata().id, "version": version}
+
+
+def rows_since(lake: str, table: str, columns: list[str], seen: Any, version: int) -> Since:
+    """The rows of the data files that came after the `mark` seen; all rows where that cannot be told."""
+    dataset = open_version(lake, table, version).to_pyarrow_dataset()
+    fragments = {fragment.path: fragment for fragment in dataset.get_fragments()}
+    before = _files_at(lake, table, seen)
+    came = [fragment for path, fragment in fragments.items() if path not in (before or ())]
+    rows = pads.FileSystemDataset(came, dataset.schema, dataset.format, dataset.filesystem).to_table(columns=columns)
+    return Since(rows, is_grown=before is not None and before <= set(fragments))
+
+
+def _files_at(lake: str, table: str, seen: Any) -> set[str] | None:
+    try:
+        if not seen or seen != mark(lake, table, seen["version"]):
+            return None
+        dataset = open_version(lake, table, seen["version"]).to_pyarrow_dataset()
+    except DeltaError:  # the log does not reach back so far
+        return None
+    return {fragment.path for fragment in dataset.get_fragments()}
 
 
 def rows_by_partition(lake: str, table: str, *columns: str, version: int | None = None) -> Counter[tuple[Any, ...]]:
@@ -264,6 +321,7 @@ def upsert(lake: str, table: str, rows: pa.Table, *, gone: pa.Table | None = Non
         .when_not_matched_insert(values, "not new._gone")
         .execute()
     )
+    handles.remember(location(lake, table), current)
 
 
 def require_table(lake: str, table: str) -> deltalake.DeltaTable:
@@ -291,13 +349,13 @@ def _fresh(
     if not parts:
         return
     key = ", ".join(f'"{name}"' for name in contract.key)
-    tables = {"new": pa.concat_tables(_keys(lake, contract, part, number) for number, part in enumerate(parts))}
-    fresh = "new"
-    if current.file_uris():
-        tables["old"] = current.to_pyarrow_dataset().scanner(columns=list(contract.key))
-        fresh = f"(SELECT new.* FROM new ANTI JOIN old USING ({key}))"
-    once = f"row_number() OVER (PARTITION BY {key} ORDER BY _part, _row) = 1"
-    chosen = sql(f"SELECT _part, _row FROM {fresh} QUALIFY {once}", **tables)
+    new = pa.concat_tables(_keys(lake, contract, part, number) for number, part in enumerate(parts))
+    query = f"""
+        WITH known AS (SELECT DISTINCT {key} FROM old SEMI JOIN new USING ({key}))
+        SELECT _part, _row FROM new ANTI JOIN known USING ({key})
+        QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY _part, _row) = 1
+    """
+    chosen = sql(query, old=current, new=new)
     of_part, row = (chosen.column(name).to_numpy() for name in ("_part", "_row"))
     for number, part in enumerate(parts):
         mask = np.zeros(part.rows, dtype=np.bool_)
@@ -328,12 +386,13 @@ def _require_constraints(lake: str, contract: Contract, parts: list[Part]) -> No
 
 
 def _commit(
+    lake: str,
     table: deltalake.DeltaTable,
     contract: Contract,
     parts: list[Part],
     partition: Mapping[str, Any],
-    run: Mapping[str, Any],
     *,
+    run: Mapping[str, Any],
     replace: bool = False,
     transaction: tuple[str, int] | None = None,
 ) -> None:
@@ -348,3 +407,5 @@ def _commit(
         partition_filters=[(name, "=", value) for name, value in values.items()] if replace else None,
         commit_properties=_commit_properties(run, transaction),
     )
+    table.update_incremental()
+    handles.remember(location(lake, contract.table), table)

@@ -3,10 +3,13 @@
 Reads: profiles, profile_patterns, patterns, branches, vocabulary. Writes: envelope_nodes, index_partitions.
 
 Profile changes insert into and delete from the trees in place; when most of it changes, or on demand, everything is
-packed anew under the next index version. index_partitions is committed last and names the version of envelope_nodes it
-describes, so nobody sees half a build, and the next one finishes it.
+packed anew under the next index version. A few new branches go to the open partition, which is small; when it is no
+longer, its branches move to the partitions they belong to. index_partitions is committed last and names the version of
+envelope_nodes it describes, so nobody sees half a build: the next one begins at that version, and takes back what a
+build that did not end has changed.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,11 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from winnow.engines.twigs import Ints, Longs
-from winnow.envelope import EnvelopeTree, delete, insert
+from winnow.envelope import EnvelopeTree, SequenceSet, delete, insert
 from winnow.envelope.boxes import sequence_boxes
 from winnow.envelope.pack import sort_order
 from winnow.errors import DataError
-from winnow.index.lines import Branches, find, stored_branches
+from winnow.index.lines import Branches, stored_branches
 from winnow.index.trees import load_tree, tree_table
 from winnow.lake.locks import table_lock
 from winnow.lake.sql import sql
@@ -27,16 +30,23 @@ from winnow.lake.store import (
     commit_note,
     commit_parts,
     ensure_tables,
+    mark,
     open_table,
+    open_version,
+    partition_files,
     read_rows,
     replace_partition,
     require_table,
+    rows_by_partition,
+    rows_since,
+    standing_note,
     write_rows,
 )
 from winnow.pipeline.report import RunReport
 
 PARTITION = 50_000  # branches of a partition; twice as many split it
-INPUTS = ("profiles", "profile_patterns", "patterns", "branches")
+OPEN = 4  # the open partition has up to a fourth of what another may have, or all others have
+INPUTS = ("profile_patterns", "profiles", "patterns", "branches")  # a row of one is there before those that name it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +64,7 @@ class Index(NamedTuple):
     build: int
     nodes_version: int  # of the table envelope_nodes
     roots: pa.Table
+    note: Mapping[str, Any] = {}
 
     def rows(self, lake: str, partition: int, columns: list[str] | None = None) -> pa.Table:
         where = {"index_version": self.version, "partition": partition}
@@ -68,29 +79,25 @@ def load_index(lake: str) -> Index | None:
     if not note:
         return None
     roots = read_rows(lake, "index_partitions", where={"index_version": note["index_version"]})
-    return Index(note["index_version"], note["build"], note["envelope_nodes"], roots.sort_by("partition"))
+    return Index(note["index_version"], note["build"], note["envelope_nodes"], roots.sort_by("partition"), note)
 
 
 def run(config: Config) -> RunReport:
     report = RunReport("build_index")
-    lake = config.lake
     with report.stage("plan"):
-        ensure_tables(lake, ("envelope_nodes", "index_partitions"))
-        versions = {name: require_table(lake, name).version() for name in INPUTS}
-        index = load_index(lake)
-        current = index is not None and commit_note(lake, "index_partitions")["inputs"] == versions
-    if index and current and not config.rebuild:
+        ensure_tables(config.lake, ("envelope_nodes", "index_partitions"))
+        index, versions = _state(config.lake)
+    if index and index.note["inputs"] == versions and not config.rebuild:
         report.counts = {
             "branches": pc.sum(index.roots.column("branches")).as_py() or 0,
             "index version": index.version,
         }
         return report
-    with report.stage("build"), table_lock(lake, "index"):
-        branches, wanted = _wanted(lake, versions)
-        change = _Change(config, branches, index, versions)
-        change.apply(wanted)
+    with report.stage("build"), table_lock(config.lake, "index"):
+        change = _Change(config, *_state(config.lake))
+        change.apply()
     report.counts = {
-        "branches": wanted.size,
+        "branches": change.branches,
         "inserted": change.inserted,
         "deleted": change.deleted,
         "partitions": change.partitions,
@@ -99,28 +106,38 @@ def run(config: Config) -> RunReport:
     return report
 
 
-def _wanted(lake: str, versions: dict[str, int]) -> tuple[Branches, Longs]:
-    """All branches, and the numbers of those that some active profile has."""
+def _state(lake: str) -> tuple[Index | None, dict[str, int]]:
+    return load_index(lake), {name: require_table(lake, name).version() for name in INPUTS}
 
-    def read(table: str, columns: list[str]) -> pa.Table:
-        return read_rows(lake, table, columns, version=versions[table])
 
-    live = live_patterns(
-        read("profiles", ["profile_id", "profile_version", "state"]),
-        read("profile_patterns", ["profile_id", "profile_version", "pattern_id"]),
-    )
-    patterns = read("patterns", ["pattern_id", "branches"])
-    patterns = patterns.filter(pc.is_in(patterns.column("pattern_id"), value_set=live))
-    branches = stored_branches(read("branches", ["branch", "branch_id", "steps"]))
-    wanted = find(
-        branches.codes, patterns.column("branches").combine_chunks().flatten().unique().to_numpy().astype(np.int64)
-    )
-    if (wanted < 0).any():
+def _came(lake: str, versions: dict[str, int]) -> pa.Table | None:
+    """The rows of profile_patterns since the last build, if all that became of profiles since then is new ones.
+
+    Every row of profile_patterns names a profile that was there when it was written, so new profiles have new rows.
+    """
+    seen = standing_note(lake, "index_partitions").get("seen", {})
+    profiles = rows_since(lake, "profiles", [], seen.get("profiles"), versions["profiles"])
+    columns = ["profile_id", "profile_version", "pattern_id"]
+    encoded = rows_since(lake, "profile_patterns", columns, seen.get("profile_patterns"), versions["profile_patterns"])
+    return encoded.rows if profiles.is_grown and encoded.is_grown else None
+
+
+def _wanted(lake: str, versions: dict[str, int], encoded: Any) -> Longs:
+    """The branches that some active profile has by these rows of profile_patterns."""
+    tables = {name: open_version(lake, name, versions[name]) for name in ("profiles", "patterns", "branches")}
+    query = """
+        SELECT branch FROM (
+            SELECT DISTINCT unnest(branches) AS branch_id FROM patterns SEMI JOIN live USING (pattern_id)
+        ) LEFT JOIN branches USING (branch_id)
+    """
+    live = pa.table({"pattern_id": live_patterns(tables.pop("profiles"), encoded)})
+    found = sql(query, live=live, **tables).column(0)
+    if found.null_count:
         raise DataError("branches_stale", "some patterns have no branches yet", hint="run encode_profiles first")
-    return branches, np.unique(wanted)
+    return np.unique(found.to_numpy()).astype(np.int64)
 
 
-def live_patterns(profiles: pa.Table, encoded: pa.Table) -> pa.ChunkedArray:
+def live_patterns(profiles: Any, encoded: Any) -> pa.ChunkedArray:
     """The ids of the patterns that some active profile has."""
     query = """
         SELECT DISTINCT pattern_id FROM encoded JOIN profiles USING (profile_id, profile_version)
@@ -129,35 +146,61 @@ def live_patterns(profiles: pa.Table, encoded: pa.Table) -> pa.ChunkedArray:
     return sql(query, profiles=profiles, encoded=encoded).column(0)
 
 
+class _Lines(NamedTuple):
+    """Some branches, by number."""
+
+    numbers: Longs
+    branches: Branches
+
+    def sequences(self, chosen: Longs) -> SequenceSet:
+        return self.branches.take(np.searchsorted(self.numbers, chosen)).sequences()
+
+
+class _Held(NamedTuple):
+    """Branches in the trees, their partitions and builds."""
+
+    entries: Longs
+    homes: Longs
+    builds: Ints
+
+
 class _Change:
     """One build: which partitions change, and their new rows."""
 
-    def __init__(self, config: Config, branches: Branches, index: Index | None, versions: dict[str, int]) -> None:
-        self._config, self._branches, self._old, self._versions = config, branches, index, versions
+    def __init__(self, config: Config, index: Index | None, versions: dict[str, int]) -> None:
+        self._config, self._old, self._versions = config, index, versions
         self._build = index.build + 1 if index else 1
-        self._boxes = sequence_boxes(branches.sequences())
-        self.inserted = self.deleted = self.partitions = 0
+        self.branches = self.inserted = self.deleted = self.partitions = 0
         self.version = index.version if index else 0
         self._roots: dict[int, dict[str, Any]] = {}
+        self._stored: set[int] = set()
+        self._open = -1
+        self._nodes_version = require_table(config.lake, "envelope_nodes").version()
 
-    def apply(self, wanted: Longs) -> None:
-        lake = self._config.lake
-        present, homes, builds = self._present()
-        new, gone = np.setdiff1d(wanted, present), np.setdiff1d(present, wanted)
-        self.inserted, self.deleted = new.size, gone.size
-        if self._config.rebuild or not self._old or new.size + gone.size > present.size // 2:
-            self.version += 1
-            known = find(present, wanted)
-            build = np.where(known >= 0, builds[known] if builds.size else 0, self._build).astype(np.int32)
-            self._pack(wanted, build)
+    def apply(self) -> None:
+        lake, versions = self._config.lake, self._versions
+        held = self._held()
+        came = _came(lake, versions) if self._old and not self._config.rebuild else None
+        if came is not None:
+            new = np.setdiff1d(_wanted(lake, versions, came), held.entries)
+            gone = np.zeros(0, np.int64)
         else:
-            self._roots = {row["partition"]: row for row in self._old.roots.to_pylist()}
-            homes_of_new = self._choose(new)
-            for partition in np.unique(np.concatenate([homes_of_new, homes[np.isin(present, gone)]])).tolist():
-                self._edit(partition, new[homes_of_new == partition], gone)
+            wanted = _wanted(lake, versions, open_version(lake, "profile_patterns", versions["profile_patterns"]))
+            new, gone = np.setdiff1d(wanted, held.entries), np.setdiff1d(held.entries, wanted)
+        self.inserted, self.deleted = new.size, gone.size
+        self.branches = held.entries.size + new.size - gone.size
+        if self._config.rebuild or not self._old or new.size + gone.size > held.entries.size // 2:
+            self.version += 1
+            stays = ~np.isin(held.entries, gone)
+            builds = np.concatenate([held.builds[stays], np.full(new.size, self._build, np.int32)])
+            self._pack(np.concatenate([held.entries[stays], new]), builds)
+        else:
+            self._edit_all(held, new, gone)
+        self._take_back()
         rows = [self._roots[partition] for partition in sorted(self._roots)]
-        note: dict[str, Any] = {"job": "build_index", "run_id": self._config.run_id, "inputs": self._versions}
-        note |= {"index_version": self.version, "build": self._build}
+        note: dict[str, Any] = {"job": "build_index", "run_id": self._config.run_id, "inputs": versions}
+        note["seen"] = {name: mark(lake, name, versions[name]) for name in ("profiles", "profile_patterns")}
+        note |= {"index_version": self.version, "build": self._build, "open": self._open}
         note["envelope_nodes"] = require_table(lake, "envelope_nodes").version()
         where = {"index_version": self.version}
         parts = write_rows(lake, "index_partitions", pa.Table.from_pylist(rows), where) if rows else []
@@ -165,65 +208,97 @@ class _Change:
             commit_parts(lake, "index_partitions", parts, where, note, replace=True)
         self.partitions = len(rows)
 
-    def _present(self) -> tuple[Longs, Longs, Ints]:
-        """Branches in the trees, as they are, also after a build that did not end; their partitions and builds."""
+    def _held(self) -> _Held:
         if not self._old:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32)
-        where = {"index_version": self.version}
-        rows = read_rows(self._config.lake, "envelope_nodes", ["entry", "build", "partition"], where=where)
-        rows = rows.filter(pc.greater_equal(rows.column("entry"), 0))
+            return _Held(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32))
+        nodes = open_version(self._config.lake, "envelope_nodes", self._old.nodes_version)
+        query = """
+            SELECT entry, partition, build FROM nodes SEMI JOIN roots USING (partition)
+            WHERE index_version = $1 AND entry >= 0
+        """
+        rows = sql(query, [self.version], nodes=nodes, roots=self._old.roots.select(["partition"]))
         entry, partition, build = (rows.column(name).to_numpy() for name in ("entry", "partition", "build"))
-        return entry.astype(np.int64), partition.astype(np.int64), build.astype(np.int32)
+        return _Held(entry.astype(np.int64), partition.astype(np.int64), build.astype(np.int32))
+
+    def _lines(self, numbers: Longs) -> _Lines:
+        query = "SELECT branch, branch_id, steps FROM branches SEMI JOIN wanted USING (branch)"
+        branches = open_version(self._config.lake, "branches", self._versions["branches"])
+        rows = sql(query, branches=branches, wanted=pa.table({"branch": numbers}))
+        return _Lines(np.sort(rows.column("branch").to_numpy()), stored_branches(rows))
 
     def _pack(self, wanted: Longs, builds: Ints) -> None:
         """Sorted sequences, cut evenly: neighbours share a partition, so root envelopes are tight."""
-        order = sort_order(sequence_boxes(self._branches.take(wanted).sequences()))
+        lines = self._lines(wanted)
+        order = sort_order(sequence_boxes(lines.sequences(wanted)))
         pieces = np.array_split(order, max(1, -(-wanted.size // self._config.partition)))
         for partition, piece in enumerate(pieces):
-            tree = EnvelopeTree.bulk_load(
-                self._branches.take(wanted[piece]).sequences(), ids=wanted[piece].astype(np.int32)
-            )
+            tree = EnvelopeTree.bulk_load(lines.sequences(wanted[piece]), ids=wanted[piece].astype(np.int32))
             self._store(partition, tree, wanted[piece], builds[piece])
 
-    def _choose(self, new: Longs) -> Longs:
+    def _edit_all(self, held: _Held, new: Longs, gone: Longs) -> None:
+        """Few new branches go to the open partition; else they, and those that it has, go where they belong."""
+        assert self._old
+        self._roots = {row["partition"]: row for row in self._old.roots.to_pylist()}
+        self._open = self._old.note.get("open", -1)
+        builds = np.full(new.size, self._build, np.int32)
+        moved = (held.homes == self._open) & ~np.isin(held.entries, gone)
+        if moved.sum() + new.size <= min(self._config.partition, held.entries.size) // OPEN:
+            if new.size and self._open not in self._roots:
+                self._open = max(self._roots) + 1
+            lines, targets = self._lines(new), np.full(new.size, self._open)
+        else:
+            new, builds = np.concatenate([new, held.entries[moved]]), np.concatenate([builds, held.builds[moved]])
+            gone = np.concatenate([gone, held.entries[moved]])
+            lines = self._lines(new)
+            targets = self._choose(lines.sequences(new))
+        for partition in np.unique(np.concatenate([targets, held.homes[np.isin(held.entries, gone)]])).tolist():
+            own = targets == partition
+            self._edit(partition, lines, _Held(new[own], targets[own], builds[own]), gone)
+
+    def _choose(self, sequences: SequenceSet) -> Longs:
         """For each new branch the partition whose bounds at the lower end hold it, the narrowest, else the nearest."""
-        heads, positions = self._boxes.heads[new], self._boxes.positions
-        low, high = (positions[name][heads["start"]].astype(np.float64) for name in ("low", "high"))
-        roots = [(p, r["low"][0], r["high"][0]) for p, r in self._roots.items() if r["branches"] and r["low"]]
+        low, high = (ends[sequences.offsets[:-1]].astype(np.float64) for ends in (sequences.low, sequences.high))
+        roots = [
+            (p, r["low"][0], r["high"][0])
+            for p, r in self._roots.items()
+            if r["branches"] and r["low"] and p != self._open
+        ]
         if not roots:
-            return np.zeros(new.size, np.int64)
+            return np.zeros(low.size, np.int64)
         partition, lows, highs = (np.array(column, np.float64) for column in zip(*roots, strict=True))
         wider = np.maximum(lows - low[:, None], 0) + np.maximum(high[:, None] - highs, 0)
         best = np.lexsort((np.broadcast_to(highs - lows, wider.shape), wider), axis=1)[:, 0]
         return partition[best].astype(np.int64)
 
-    def _edit(self, partition: int, new: Longs, gone: Longs) -> None:
-        where = {"index_version": self.version, "partition": partition}
-        rows = read_rows(self._config.lake, "envelope_nodes", where=where)
-        tree = load_tree(rows, self._roots[partition]["parameters"])
-        kept = rows.filter(pc.greater_equal(rows.column("entry"), 0))
-        entries, builds = kept.column("entry").to_numpy().astype(np.int64), kept.column("build").to_numpy()
-        leaving = np.intersect1d(entries, gone)
-        if leaving.size:
-            tree = delete(tree, leaving.astype(np.int32))
-        if new.size:
-            tree = insert(tree, self._branches.take(new).sequences(), ids=new.astype(np.int32))
-        entries = np.concatenate([entries, new])
-        builds = np.concatenate([builds, np.full(new.size, self._build)]).astype(np.int32)
+    def _edit(self, partition: int, lines: _Lines, coming: _Held, gone: Longs) -> None:
+        new, entries, builds = coming.entries, np.zeros(0, np.int64), np.zeros(0, np.int32)
+        sequences = lines.sequences(new)
+        if partition in self._roots:
+            assert self._old
+            rows = self._old.rows(self._config.lake, partition)
+            kept = rows.filter(pc.greater_equal(rows.column("entry"), 0))
+            entries, builds = kept.column("entry").to_numpy().astype(np.int64), kept.column("build").to_numpy()
+        stays = ~np.isin(entries, gone)
+        if stays.any():
+            tree = load_tree(rows, self._roots[partition]["parameters"])
+            tree = tree if stays.all() else delete(tree, entries[~stays].astype(np.int32))
+            tree = insert(tree, sequences, ids=new.astype(np.int32)) if new.size else tree
+        else:
+            tree = EnvelopeTree.bulk_load(sequences, ids=new.astype(np.int32))
+        entries = np.concatenate([entries[stays], new])
+        builds = np.concatenate([builds[stays], coming.builds]).astype(np.int32)
         if len(tree) <= 2 * self._config.partition:
             self._store(partition, tree, entries, builds)
             return
-        live = np.setdiff1d(entries, leaving)
-        order = live[sort_order(sequence_boxes(self._branches.take(live).sequences()))]
+        lines = self._lines(entries)
+        order = sort_order(sequence_boxes(lines.sequences(entries)))
         for target, half in zip((partition, max(self._roots) + 1), np.array_split(order, 2), strict=True):
-            tree = EnvelopeTree.bulk_load(self._branches.take(half).sequences(), ids=half.astype(np.int32))
-            self._store(target, tree, half, builds[find(entries, half)])
+            tree = EnvelopeTree.bulk_load(lines.sequences(entries[half]), ids=entries[half].astype(np.int32))
+            self._store(target, tree, entries[half], builds[half])
 
     def _store(self, partition: int, tree: EnvelopeTree, entries: Longs, builds: Ints) -> None:
         table, parameters = tree_table(tree, builds, entries.astype(np.int32))
-        lake, where = self._config.lake, {"index_version": self.version, "partition": partition}
-        note = {"job": "build_index", "run_id": self._config.run_id, "build": self._build}
-        replace_partition(lake, "envelope_nodes", write_rows(lake, "envelope_nodes", table, where), where, note)
+        self._replace(partition, table)
         root = table.slice(0, 1).to_pylist()[0]
         names = ("shortest", "longest", "top", "must", "may", "low", "high", "adjacent")
         self._roots[partition] = {name: root[name] for name in names} | {
@@ -232,3 +307,24 @@ class _Change:
             "parameters": parameters,
             "build": self._build,
         }
+
+    def _replace(self, partition: int, rows: pa.Table) -> None:
+        lake, where = self._config.lake, {"index_version": self.version, "partition": partition}
+        note = {"job": "build_index", "run_id": self._config.run_id, "build": self._build}
+        parts = write_rows(lake, "envelope_nodes", rows, where) if rows.num_rows else []
+        replace_partition(lake, "envelope_nodes", parts, where, note)
+        self._stored.add(partition)
+
+    def _take_back(self) -> None:
+        """What a build that did not end has left in partitions that this one did not store."""
+        lake, old = self._config.lake, self._old
+        before = old if old and old.version == self.version else None
+        if before and before.nodes_version == self._nodes_version:
+            return
+        counts = rows_by_partition(lake, "envelope_nodes", "index_version", "partition")
+        there = {partition for version, partition in counts if version == self.version}
+        for partition in sorted((there | set(self._roots)) - self._stored):
+            where = {"index_version": self.version, "partition": partition}
+            pinned = before and partition_files(lake, "envelope_nodes", where, version=before.nodes_version)
+            if (pinned or []) != partition_files(lake, "envelope_nodes", where):
+                self._replace(partition, before.rows(lake, partition) if before and pinned else pa.table({}))

@@ -4,24 +4,28 @@ Reads: documents. Writes: vocabulary, paths (what is new), document_samples, pat
 batch).
 
 Workers need no numbers from anyone: paths have codes that depend on their labels only. encoded_documents is committed
-last, so a batch that is there is whole; a killed run's batch is written again under the same name.
+last, so a batch that is there is whole; a killed run's batch is written again under the same name. That commit carries
+a digest of the names of the interval's data files: as long as it has just these, nothing is new in it.
 """
 
 import datetime as dt
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from winnow.lake.session import driver_host
+from winnow.lake.sql import sql
 from winnow.lake.store import (
     ensure_tables,
+    open_version,
     partition_files,
-    read_rows,
     replace_partition,
     require_table,
+    rows_by_partition,
+    transaction_number,
 )
 from winnow.pipeline.document_splits import to_splits
 from winnow.pipeline.encode_task import TABLES, Encoded, EncodeTask
@@ -44,16 +48,20 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     with report.stage("plan"):
         ensure_tables(config.lake, ("vocabulary", "paths", *TABLES))
         version = require_table(config.lake, "documents").version()
-        ids = read_rows(config.lake, "documents", ["document_id"], where=interval, version=version).column(0)
-        known = read_rows(config.lake, "encoded_documents", ["document_id"], where=interval).column(0)
-        new = ids.filter(pc.invert(pc.is_in(ids, value_set=known))) if len(known) else ids
-    report.counts = {"documents": len(ids), "encoded": len(new)}
+        files = partition_files(config.lake, "documents", interval, version=version)
+        transaction = f"winnow.encode.{config.date}", files_code(files)
+        counts = [
+            rows_by_partition(config.lake, table, "ingest_date", version=at)[config.date,]
+            for table, at in (("documents", version), ("encoded_documents", None))
+        ]
+        done = transaction_number(config.lake, "encoded_documents", transaction[0]) == transaction[1]
+        new = pa.array([]) if done and counts[0] == counts[1] else unencoded(config.lake, config.date, version)
+    report.counts = {"documents": counts[0], "encoded": len(new)}
     if len(new):
         with report.stage("plan"):
             batch = batch_name(new)
             last = last_rank(ranks(new))
-            files = partition_files(config.lake, "documents", interval, version=version)
-            splits = to_splits(files, new.combine_chunks() if len(known) else None)
+            splits = to_splits(files, new.combine_chunks() if len(new) < counts[0] else None)
         with report.stage("encode"), Progress("encoding", host=driver_host(spark)) as channel:
             context = spark.sparkContext
             tasks = min(len(splits), context.defaultParallelism * 2)
@@ -70,17 +78,37 @@ def run(spark: SparkSession, config: Config) -> RunReport:
                 )
                 return work(shared.value[number::tasks])
 
-            done = context.parallelize(range(tasks), tasks).map(task).collect()
+            encoded = context.parallelize(range(tasks), tasks).map(task).collect()
             shared.unpersist()
         with report.stage("commit"):
             note = {"job": "encode_documents", "run_id": config.run_id, "inputs": {"documents": version}}
-            report.counts["new paths"] = add_paths(config.lake, [encoded.paths for encoded in done], note)
-            parts = sorted(part for encoded in done for part in encoded.parts)
+            report.counts["new paths"] = add_paths(config.lake, [work.paths for work in encoded], note)
+            parts = sorted(part for work in encoded for part in work.parts)
             for table in reversed(TABLES):
                 own = [part for part in parts if part.table == table]
-                replace_partition(config.lake, table, own, {**interval, "batch": batch}, note)
-        report.counts["nodes"] = sum(encoded.nodes for encoded in done)
+                at_last = transaction if table == "encoded_documents" else None
+                replace_partition(config.lake, table, own, {**interval, "batch": batch}, note, transaction=at_last)
+        report.counts["nodes"] = sum(work.nodes for work in encoded)
     return report
+
+
+def unencoded(lake: str, date: dt.date, version: int) -> pa.ChunkedArray:
+    """The ids of the documents of a date that are in no batch."""
+    query = """
+        SELECT document_id FROM documents WHERE ingest_date = $1
+        AND document_id NOT IN (SELECT document_id FROM encoded WHERE ingest_date = $1)
+    """
+    tables = {
+        "documents": open_version(lake, "documents", version),
+        "encoded": require_table(lake, "encoded_documents"),
+    }
+    return sql(query, [date], **tables).column(0)
+
+
+def files_code(files: Iterable[str]) -> int:
+    """Data files have names of their own and never change."""
+    names = sorted(file.rsplit("/", 1)[-1] for file in files)
+    return int.from_bytes(hashlib.sha256("\n".join(names).encode()).digest()[:8]) >> 1
 
 
 def batch_name(ids: pa.ChunkedArray | pa.Array) -> str:

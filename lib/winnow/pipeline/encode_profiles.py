@@ -23,7 +23,17 @@ from winnow.lake.locks import table_lock
 from winnow.lake.parts import Part, arrow_schema
 from winnow.lake.session import driver_host
 from winnow.lake.sql import sql
-from winnow.lake.store import adopt, commit_note, commit_parts, ensure_tables, read_rows, require_table, write_rows
+from winnow.lake.store import (
+    adopt,
+    commit_parts,
+    ensure_tables,
+    mark,
+    read_rows,
+    require_table,
+    rows_since,
+    standing_note,
+    write_rows,
+)
 from winnow.pipeline.progress import Progress
 from winnow.pipeline.report import RunReport
 from winnow.pipeline.words import add_labels
@@ -51,6 +61,7 @@ def run(spark: SparkSession, config: Config) -> RunReport:
         version = require_table(lake, "profiles").version()
         todo = unencoded(lake, version)
         note = {"job": "encode_profiles", "run_id": config.run_id, "inputs": {"profiles": version}}
+        note["seen"] = {"profiles": mark(lake, "profiles", version)}
     with report.stage("compile"):
         done = _compile(spark, lake, todo)
     with report.stage("commit"):
@@ -67,14 +78,18 @@ def run(spark: SparkSession, config: Config) -> RunReport:
 
 
 def unencoded(lake: str, version: int) -> pa.Table:
-    """The active profile versions without patterns, by id."""
-    key = ["profile_id", "profile_version"]
-    query = """
-        SELECT profile_id, profile_version, xpath, namespaces, ordered FROM profiles
-        ANTI JOIN encoded USING (profile_id, profile_version) WHERE state = 'active' ORDER BY profile_id
+    """The active profile versions without patterns, by id.
+
+    The last run had encoded all that it saw. What came since as new rows needs no comparison: adoption refuses what
+    another run encodes meanwhile.
     """
-    profiles = read_rows(lake, "profiles", [*key, "state", "xpath", "namespaces", "ordered"], version=version)
-    return sql(query, profiles=profiles, encoded=read_rows(lake, "profile_patterns", key))
+    columns = ["profile_id", "profile_version", "xpath", "namespaces", "ordered"]
+    seen = standing_note(lake, "profile_patterns").get("seen", {}).get("profiles")
+    came = rows_since(lake, "profiles", [*columns, "state"], seen, version)
+    encoded = require_table(lake, "profile_patterns")
+    known = "" if came.is_grown else "ANTI JOIN encoded USING (profile_id, profile_version)"
+    query = f"SELECT {', '.join(columns)} FROM came {known} WHERE state = 'active' ORDER BY profile_id"
+    return sql(query, came=came.rows, encoded=encoded)
 
 
 def _compile(spark: SparkSession, lake: str, todo: pa.Table) -> list[Outcome]:
@@ -125,28 +140,25 @@ def encode(lake: str, profiles: pa.Table, tell: Callable[[int], None]) -> Outcom
 
 
 def add_branches(lake: str, note: dict[str, Any]) -> int:
-    """Number the branches of all patterns; how many are new. Nothing is read when no pattern came since last time."""
+    """Number the branches of the patterns that came since last time; how many are new."""
     version = require_table(lake, "patterns").version()
-    if commit_note(lake, "branches").get("patterns") == version:
-        return 0
-    patterns = read_rows(lake, "patterns", ["branches"], version=version).column(0).combine_chunks()
-    known_codes = read_rows(lake, "branches", ["branch_id"]).column(0)
-    missing = np.zeros(len(patterns), np.bool_)
-    unknown = pc.invert(pc.is_in(patterns.flatten(), value_set=known_codes))
-    missing[patterns.value_parent_indices().filter(unknown).to_numpy()] = True
-    if not missing.any():
-        return 0
-    rows = read_rows(lake, "patterns", ["twig", "labels", "tests"], version=version).filter(pa.array(missing))
-    vocabulary = add_labels(lake, rows.column("labels").combine_chunks().flatten().unique().to_pylist(), note)
-    found = branches_of(rows, vocabulary)
     with table_lock(lake, "branches"):
-        known = read_rows(lake, "branches", ["branch_id"]).column(0).to_numpy()
-        new = found.take(np.flatnonzero(find(known, found.codes) < 0))
+        seen = standing_note(lake, "branches").get("seen", {}).get("patterns")
+        patterns = rows_since(lake, "patterns", ["branches", "twig", "labels", "tests"], seen, version).rows
+        codes = patterns.column("branches").combine_chunks()
+        known = read_rows(lake, "branches", ["branch_id"]).column(0) if len(codes) else pa.array([], pa.int64())
+        unknown = pc.invert(pc.is_in(codes.flatten(), value_set=known))
+        rows = patterns.take(codes.value_parent_indices().filter(unknown).unique())
+        if not rows.num_rows:
+            return 0
+        vocabulary = add_labels(lake, rows.column("labels").combine_chunks().flatten().unique().to_pylist(), note)
+        found = branches_of(rows, vocabulary)
+        new = found.take(np.flatnonzero(find(known.to_numpy(), found.codes) < 0))
         steps = pa.ListArray.from_arrays(pa.array(new.ends.astype(np.int32)), pa.array(new.steps))
-        numbers = np.arange(known.size, known.size + len(new), dtype=np.int32)
+        numbers = np.arange(len(known), len(known) + len(new), dtype=np.int32)
         columns = {"branch": numbers, "branch_id": new.codes, "line": new.texts(vocabulary), "steps": steps}
         parts = write_rows(lake, "branches", pa.table(columns)) if len(new) else []
-        commit_parts(lake, "branches", parts, {}, {**note, "patterns": version})
+        commit_parts(lake, "branches", parts, {}, {**note, "seen": {"patterns": mark(lake, "patterns", version)}})
     return len(new)
 
 

@@ -20,7 +20,7 @@ from winnow.encoding import Vocabulary
 from winnow.engines.structure import place_sequences
 from winnow.engines.symbols import PathSymbols
 from winnow.engines.twigs import Ints, Longs
-from winnow.envelope import EnvelopeTree, SequenceSet, join
+from winnow.envelope import EnvelopeTree, SequenceSet, could_hold, join
 from winnow.errors import DataError
 from winnow.index.trees import load_tree, may_fit, tree_of
 from winnow.lake.contracts import load_contract
@@ -32,6 +32,7 @@ from winnow.pipeline.report import RunReport
 from winnow.pipeline.words import KnownPaths, load_paths, load_vocabulary
 
 SMALL = 5000  # new branches
+MANY = 10  # times as many paths as branches: most are ruled out before they are sorted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +124,11 @@ class _Task:
         return writer.close()
 
     def _write(self, writer: PartWriter, tree: EnvelopeTree, chosen: Longs) -> None:
-        pairs = join(tree, self.places.sequences(chosen))
+        sequences = self.places.sequences(chosen)
+        if len(tree) * MANY < chosen.size:
+            chosen = chosen[could_hold(tree, sequences).reshape(-1, 2).any(axis=1)]
+            sequences = self.places.sequences(chosen)
+        pairs = join(tree, sequences)
         path = self.places.codes[chosen[pairs.data // 2]]
         columns: list[Any] = [pa.array(path), pa.array(pairs.data % 2 == 1), pa.array(pairs.queries)]
         writer.write(pa.table(columns, schema=arrow_schema(load_contract("path_branches"))))

@@ -10,9 +10,9 @@ import duckdb
 
 from winnow.errors import UsageError
 from winnow.lake.contracts import table_names
+from winnow.lake.sql import register
 from winnow.lake.store import location, open_table, require_table
 
-_TYPES = {"date": "DATE", "string": "VARCHAR", "integer": "INTEGER"}  # of partition columns
 FILTERS = {
     "document": "document_id",
     "source": "source",
@@ -30,22 +30,8 @@ def connect(lake: str, versions: Mapping[str, int] | None = None) -> duckdb.Duck
         version = (versions or {}).get(name)
         table = open_table(lake, name) if version is None else _at(lake, name, version)
         if table is not None:
-            _register(database, lake, name, table)
+            register(database, name, table)
     return database
-
-
-def _register(database: duckdb.DuckDBPyConnection, lake: str, name: str, table: deltalake.DeltaTable) -> None:
-    """The table's own data files, read by DuckDB itself where they are local: its filters then reach the files."""
-    files = table.file_uris()
-    if "://" in lake or not files:
-        database.register(name, table.to_pyarrow_dataset())
-        return
-    fields = {field.name: str(field.type.type) for field in table.schema().fields if hasattr(field.type, "type")}
-    hive = ", ".join(f"'{column}': {_TYPES[fields[column]]}" for column in table.metadata().partition_columns)
-    options = f", hive_partitioning = true, hive_types = {{{hive}}}" if hive else ", hive_partitioning = false"
-    listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-    columns = ", ".join(f'"{field.name}"' for field in table.schema().fields)
-    database.execute(f'CREATE VIEW "{name}" AS SELECT {columns} FROM read_parquet([{listed}]{options})')
 
 
 def matches(lake: str, wanted: Mapping[str, Any], *, version: int | None = None, limit: int = 0) -> Any:

@@ -9,7 +9,6 @@ batches, or in which order, documents came. No Spark: the sample is small by con
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import deltalake
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,8 +22,8 @@ from winnow.lake.store import (
     commit_note,
     commit_parts,
     ensure_tables,
-    location,
     open_table,
+    open_version,
     read_rows,
     require_table,
     write_rows,
@@ -83,8 +82,7 @@ def _sampled(config: Config, version: int) -> Iterator[list[bytes]]:
 
     A batch of a killed run stays in the table and its documents come again in another one.
     """
-    table = deltalake.DeltaTable(location(config.lake, "document_samples"), version=version)
-    samples: pads.Dataset = table.to_pyarrow_dataset()
+    samples: pads.Dataset = open_version(config.lake, "document_samples", version).to_pyarrow_dataset()
     known = np.unique(samples.to_table(columns=["rank"]).column(0).to_numpy())
     if not known.size:
         return

@@ -1,0 +1,67 @@
+"""Open tables of this process, each kept for as long as nothing was committed to it.
+
+Opening a table replays its log, which takes milliseconds, and a run looks at its tables a hundred times. The file of
+the newest commit tells whether the table is still the one that was opened: another process that commits adds the next
+one, and a table that was removed and made anew has other files. Only local logs can be asked that; tables elsewhere are
+opened each time.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import deltalake
+from deltalake.exceptions import TableNotFoundError
+
+_MOST = 256  # tables that are kept
+
+
+class _Handle(NamedTuple):
+    table: deltalake.DeltaTable
+    stamp: tuple[int, ...]
+
+
+_handles: dict[str, _Handle] = {}
+
+
+def newest(uri: str) -> deltalake.DeltaTable | None:
+    """The table as it is now. Whoever commits through it moves it, for all who hold it."""
+    known = _handles.get(uri)
+    if known and known.stamp == _stamp(uri, known.table.version()):
+        return known.table
+    try:
+        table = deltalake.DeltaTable(uri)
+    except TableNotFoundError:
+        _handles.pop(uri, None)
+        return None
+    remember(uri, table)
+    return table
+
+
+def at_version(uri: str, version: int) -> deltalake.DeltaTable:
+    known = newest(uri)
+    return known if known and known.version() == version else deltalake.DeltaTable(uri, version=version)
+
+
+def remember(uri: str, table: deltalake.DeltaTable) -> None:
+    """Keep a table that was just opened or written."""
+    stamp = _stamp(uri, table.version())
+    if stamp is None:
+        _handles.pop(uri, None)
+        return
+    if len(_handles) >= _MOST:
+        _handles.clear()
+    _handles[uri] = _Handle(table, stamp)
+
+
+def _stamp(uri: str, version: int) -> tuple[int, ...] | None:
+    """What tells the commit of a version from every other; None when a later one is there, or nobody can tell."""
+    if "://" in uri:
+        return None
+    log = Path(uri, "_delta_log")
+    try:
+        commit = (log / f"{version:020}.json").stat()
+    except FileNotFoundError:
+        return None
+    if (log / f"{version + 1:020}.json").exists():
+        return None
+    return commit.st_ino, commit.st_mtime_ns, commit.st_ctime_ns, commit.st_size
