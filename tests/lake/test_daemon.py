@@ -1,0 +1,29 @@
+"""Workers start each task at once: nothing they import comes from an archive that Python would read again."""
+
+import importlib
+import sys
+import zipimport
+from pathlib import Path
+
+import pyspark
+import pytest
+from pyspark.sql import SparkSession
+
+from winnow.lake.daemon import own_archives
+
+
+def test_only_archives_of_the_installed_pyspark_are_its_own(tmp_path: Path) -> None:
+    installed = Path(pyspark.__file__).parent
+    own = [str(installed / "python/lib/pyspark.zip"), str(installed / "jars/spark-core.jar")]
+    others = [str(tmp_path / "shipped.zip"), str(installed.parent), *sys.path]
+    assert own_archives([*own, *others]) == set(own)
+    assert own_archives([*own, str(tmp_path)]) == set()  # no pyspark but the one in the archive
+
+
+@pytest.mark.spark
+def test_workers_import_from_no_archive(spark: SparkSession) -> None:
+    def archives(_: int) -> list[str]:
+        importlib.invalidate_caches()
+        return [k for k, v in sys.path_importer_cache.items() if isinstance(v, zipimport.zipimporter)]
+
+    assert spark.sparkContext.parallelize([0], 1).flatMap(archives).collect() == []
