@@ -28,7 +28,6 @@ from winnow.lake.sql import sql
 
 _DELTA_TYPES = {"int": "integer"}
 _UPKEEP = {"OPTIMIZE", "VACUUM START", "VACUUM END"}  # these change no rows
-_FEW = 8
 
 
 class TableState(NamedTuple):
@@ -212,33 +211,45 @@ def partition_files(lake: str, table: str, partition: Mapping[str, Any], *, vers
 
 def commit_note(lake: str, table: str, version: int | None = None) -> dict[str, Any]:
     """What the run that made a version (default: the newest that says something) wrote beside it."""
-    return next((note for at, note in commit_notes(lake, table) if version in {None, at}), {})
+    return next((note for at, note in commit_notes(lake, table, version) if version in {None, at}), {})
 
 
-def commit_notes(lake: str, table: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Versions, newest first, with what the runs that made them wrote beside them; maintenance writes nothing."""
-    for entry in _history(require_table(lake, table)):
-        if "userMetadata" in entry:
-            yield int(entry["version"]), json.loads(entry["userMetadata"])
+def commit_notes(lake: str, table: str, version: int | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Versions, this one (default: the newest) first, with what the runs that made them wrote beside them.
+
+    Maintenance writes nothing.
+    """
+    for at, commit in _commits(lake, table, version):
+        if "userMetadata" in commit:
+            yield at, json.loads(commit["userMetadata"])
 
 
 def standing_note(lake: str, table: str) -> dict[str, Any]:
     """The newest note if it still tells what is in the table: nothing but maintenance came after it."""
-    for entry in _history(require_table(lake, table)):
-        if "userMetadata" in entry:
-            note: dict[str, Any] = json.loads(entry["userMetadata"])
+    for _, commit in _commits(lake, table):
+        if "userMetadata" in commit:
+            note: dict[str, Any] = json.loads(commit["userMetadata"])
             return note
-        if entry.get("operation") not in _UPKEEP:
+        if commit.get("operation") not in _UPKEEP:
             break
     return {}
 
 
-def _history(table: deltalake.DeltaTable) -> Iterator[dict[str, Any]]:
-    """Newest first; mostly one of the first is wanted."""
-    first = table.history(_FEW)
-    yield from first
-    if len(first) == _FEW:
-        yield from table.history()[_FEW:]
+def _commits(lake: str, table: str, version: int | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Versions, from this one (default: the newest) down, with what their commits say of themselves.
+
+    Of the log itself: `DeltaTable.history` counts down from the version that was opened, but begins with the newest
+    commit, so it gives wrong versions when another process has committed in between.
+    """
+    newest = require_table(lake, table).version()
+    files, root = filesystem(f"{lake}/{table}")
+    for at in range(newest if version is None else version, -1, -1):
+        try:
+            with files.open_input_stream(f"{root}/_delta_log/{at:020}.json") as stream:
+                lines = stream.read().splitlines()
+        except FileNotFoundError:  # the log does not reach back so far
+            return
+        yield at, next((json.loads(line)["commitInfo"] for line in lines if line.startswith(b'{"commitInfo"')), {})
 
 
 class Since(NamedTuple):
