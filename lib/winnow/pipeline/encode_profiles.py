@@ -7,7 +7,8 @@ Parsing is Python, so many profiles are shared out to the workers. Patterns and 
 encoding twice, or after a kill, adds nothing.
 """
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from winnow.index.lines import branches_of, find
 from winnow.index.patterns import to_rows
 from winnow.lake.contracts import load_contract
 from winnow.lake.locks import table_lock
-from winnow.lake.parts import Part, arrow_schema
+from winnow.lake.parts import Part, PartWriter, arrow_schema
 from winnow.lake.session import driver_host
 from winnow.lake.sql import sql
 from winnow.lake.store import (
@@ -50,7 +51,7 @@ class Config:
 
 class Outcome(NamedTuple):
     parts: list[Part]
-    classes: dict[str, int]
+    classes: Counter[str]
 
 
 def run(spark: SparkSession, config: Config) -> RunReport:
@@ -72,7 +73,7 @@ def run(spark: SparkSession, config: Config) -> RunReport:
         }
     with report.stage("branches"):
         branches = add_branches(lake, note)
-    classes = {name: sum(outcome.classes.get(name, 0) for outcome in done) for name in ("native", "hybrid", "rejected")}
+    classes = {name: sum(outcome.classes[name] for outcome in done) for name in ("native", "hybrid", "rejected")}
     report.counts = {"profiles": todo.num_rows, **classes, "new patterns": new["patterns"], "new branches": branches}
     return report
 
@@ -94,30 +95,40 @@ def unencoded(lake: str, version: int) -> pa.Table:
 
 def _compile(spark: SparkSession, lake: str, todo: pa.Table) -> list[Outcome]:
     if todo.num_rows <= SHARE:
-        return [encode(lake, todo, lambda _: None)] if todo.num_rows else []
+        return [encode(lake, [todo], lambda _: None)] if todo.num_rows else []
     pieces = [todo.slice(start, SHARE) for start in range(0, todo.num_rows, SHARE)]
     context = spark.sparkContext
     with Progress("compiling", host=driver_host(spark), unit="profiles") as channel:
         work = context.parallelize([_packed(piece) for piece in pieces], context.defaultParallelism * 2)
-        return work.map(lambda piece: encode(lake, _unpacked(piece), channel.tell)).collect()
+        return work.mapPartitions(lambda own: [encode(lake, map(_unpacked, own), channel.tell)]).collect()
 
 
-def encode(lake: str, profiles: pa.Table, tell: Callable[[int], None]) -> Outcome:
+def encode(lake: str, pieces: Iterable[pa.Table], tell: Callable[[int], None]) -> Outcome:
     """Compile these profiles and write what becomes of them. No Spark here."""
+    writers = [PartWriter(lake, load_contract(table), {}) for table in ("patterns", "profile_patterns")]
+    classes: Counter[str] = Counter()
+    for profiles in pieces:
+        for writer, rows in zip(writers, _encode(profiles, classes), strict=True):
+            writer.write(rows)
+        tell(profiles.num_rows)
+    return Outcome([part for writer in writers for part in writer.close()], classes)
+
+
+def _encode(profiles: pa.Table, classes: Counter[str]) -> tuple[pa.Table, pa.Table]:
+    """The rows of patterns and of profile_patterns."""
     rows: list[tuple[Any, ...]] = []
     patterns: list[Any] = []
     places: list[int] = []  # rows that want the id of a pattern
-    classes: dict[str, int] = {}
     for profile in profiles.to_pylist():
         key = profile["profile_id"], profile["profile_version"]
         try:
             compiled = compile_profile(profile["xpath"], dict(profile["namespaces"]), ordered=profile["ordered"])
         except Rejected as rejected:
             rows.append((*key, "rejected", -1, rejected.code, rejected.column, rejected.message))
-            classes["rejected"] = classes.get("rejected", 0) + 1
+            classes["rejected"] += 1
             continue
         name = compiled.klass.value
-        classes[name] = classes.get(name, 0) + 1
+        classes[name] += 1
         why = compiled.reasons[0] if compiled.reasons else None
         words = (why.code, why.column, why.message) if why else (None, 0, None)
         for number, pattern in enumerate(compiled.alternatives):
@@ -135,8 +146,8 @@ def encode(lake: str, profiles: pa.Table, tell: Callable[[int], None]) -> Outcom
     columns.insert(4, pa.array(ids, mask=missing))
     schema = arrow_schema(load_contract("profile_patterns"))
     encoded = pa.table([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
-    tell(profiles.num_rows)
-    return Outcome(write_rows(lake, "patterns", table) + write_rows(lake, "profile_patterns", encoded), classes)
+    schema = arrow_schema(load_contract("patterns"))
+    return table.select(schema.names).cast(schema), encoded
 
 
 def add_branches(lake: str, note: dict[str, Any]) -> int:
