@@ -15,6 +15,7 @@ import deltalake
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pads
+import pyarrow.fs as pafs
 from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, CommitProperties, Transaction
 
@@ -273,13 +274,14 @@ def rows_since(lake: str, table: str, columns: list[str], seen: Any, version: in
 
 
 def _files_at(lake: str, table: str, seen: Any) -> set[str] | None:
+    if not seen:
+        return None
     try:
-        if not seen or seen != mark(lake, table, seen["version"]):
-            return None
-        dataset = open_version(lake, table, seen["version"]).to_pyarrow_dataset()
+        at = open_version(lake, table, seen["version"])
     except DeltaError:  # the log does not reach back so far
         return None
-    return {fragment.path for fragment in dataset.get_fragments()}
+    same = at.metadata().id == seen["table"]
+    return {fragment.path for fragment in at.to_pyarrow_dataset().get_fragments()} if same else None
 
 
 def rows_by_partition(lake: str, table: str, *columns: str, version: int | None = None) -> Counter[tuple[Any, ...]]:
@@ -373,8 +375,9 @@ def _require_constraints(lake: str, contract: Contract, parts: list[Part]) -> No
     files, root = filesystem(f"{lake}/{contract.table}")
     words = set(re.findall(r"\w+", " ".join(contract.constraints.values())))
     light = [c.name for c in contract.columns if c.name in words and c.name not in contract.partition_by]
-    paths = [f"{root}/{part.path}" for part in parts]
-    rows = pads.dataset(paths, filesystem=files, format="parquet").scanner(columns=light)
+    rows: Any = [f"{root}/{part.path}" for part in parts]
+    if not isinstance(files, pafs.LocalFileSystem):
+        rows = pads.dataset(rows, filesystem=files, format="parquet").scanner(columns=light)
     broken = sql(f"SELECT {rules} FROM rows", rows=rows).to_pylist()[0].values()
     bad = [f"{name} ({count} rows)" for name, count in zip(contract.constraints, broken, strict=True) if count]
     if bad:
