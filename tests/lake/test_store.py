@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from winnow.errors import DataError
+from winnow.lake import store
 from winnow.lake.contracts import load_contract
 from winnow.lake.parts import Part, PartWriter, arrow_schema
 from winnow.lake.store import (
@@ -89,6 +90,7 @@ def test_a_table_is_as_it_is_now(lake: str) -> None:
     assert read_rows(lake, "vocabulary", version=3).num_rows == 3
     assert [version for version, _ in commit_notes(lake, "vocabulary")] == list(range(11, 0, -1))
     assert commit_note(lake, "vocabulary", 2) == {"labels": ["l2"]}
+    assert commit_note(lake, "vocabulary", 12) == {}
     other = deltalake.DeltaTable(f"{lake}/vocabulary")
     other.delete("label = 'l1'")
     assert require_table(lake, "vocabulary").version() == other.version() == 12
@@ -99,6 +101,15 @@ def test_a_table_is_as_it_is_now(lake: str) -> None:
         assert open_table(lake, "vocabulary") is None
         ensure_tables(lake, ["vocabulary"])
         assert require_table(lake, "vocabulary").metadata().id != name
+
+
+def test_notes_are_those_of_their_versions_while_others_write(lake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ensure_tables(lake, ["vocabulary"])
+    add_labels(lake, "a")
+    seen = deltalake.DeltaTable(f"{lake}/vocabulary")
+    add_labels(lake, "b")
+    monkeypatch.setattr(store, "require_table", lambda *_: seen)  # the other one came just after
+    assert list(commit_notes(lake, "vocabulary")) == [(1, {"labels": ["a"]})]
 
 
 def test_rows_since_a_mark(lake: str) -> None:

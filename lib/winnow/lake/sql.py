@@ -13,7 +13,7 @@ _TYPES = {"date": "DATE", "string": "VARCHAR", "integer": "INTEGER"}  # of parti
 
 
 def sql(query: str, parameters: Any = None, /, **tables: Any) -> pa.Table:
-    """The answer to a question about these tables, datasets, scanners or Delta tables, by their names.
+    """The answer to a question about these tables, datasets, Delta tables or local data files, by their names.
 
     >>> sql("SELECT a + $1 AS b FROM rows", [1], rows=pa.table({"a": [1, 2]})).column("b").to_pylist()
     [2, 3]
@@ -22,6 +22,8 @@ def sql(query: str, parameters: Any = None, /, **tables: Any) -> pa.Table:
         for name, table in tables.items():
             if isinstance(table, deltalake.DeltaTable):
                 register(connection, name, table)
+            elif isinstance(table, list):
+                connection.execute(f'CREATE TEMP VIEW "{name}" AS SELECT * FROM {_parquet(table)}')
             else:
                 connection.register(name, table)
         return connection.execute(query, parameters).to_arrow_table()
@@ -35,10 +37,14 @@ def register(connection: duckdb.DuckDBPyConnection, name: str, table: deltalake.
         return
     fields = {field.name: str(field.type.type) for field in table.schema().fields if hasattr(field.type, "type")}
     hive = ", ".join(f"'{column}': {_TYPES[fields[column]]}" for column in table.metadata().partition_columns)
-    options = f", hive_partitioning = true, hive_types = {{{hive}}}" if hive else ", hive_partitioning = false"
-    listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+    options = f", hive_partitioning = true, hive_types = {{{hive}}}" if hive else ""
     columns = ", ".join(f'"{field.name}"' for field in table.schema().fields)
-    connection.execute(f'CREATE TEMP VIEW "{name}" AS SELECT {columns} FROM read_parquet([{listed}]{options})')
+    connection.execute(f'CREATE TEMP VIEW "{name}" AS SELECT {columns} FROM {_parquet(files, options)}')
+
+
+def _parquet(files: list[str], options: str = "") -> str:
+    listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+    return f"read_parquet([{listed}]{options or ', hive_partitioning = false'})"
 
 
 @cache

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
+import pyarrow.fs as pafs
 from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, CommitProperties, Transaction
 
@@ -29,7 +30,6 @@ from winnow.lake.sql import sql
 
 _DELTA_TYPES = {"int": "integer"}
 _UPKEEP = {"OPTIMIZE", "VACUUM START", "VACUUM END"}  # these change no rows
-_FEW = 8
 
 
 class TableState(NamedTuple):
@@ -228,33 +228,45 @@ def partition_files(lake: str, table: str, partition: Mapping[str, Any], *, vers
 
 def commit_note(lake: str, table: str, version: int | None = None) -> dict[str, Any]:
     """What the run that made a version (default: the newest that says something) wrote beside it."""
-    return next((note for at, note in commit_notes(lake, table) if version in {None, at}), {})
+    return next((note for at, note in commit_notes(lake, table, version) if version in {None, at}), {})
 
 
-def commit_notes(lake: str, table: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Versions, newest first, with what the runs that made them wrote beside them; maintenance writes nothing."""
-    for entry in _history(require_table(lake, table)):
-        if "userMetadata" in entry:
-            yield int(entry["version"]), json.loads(entry["userMetadata"])
+def commit_notes(lake: str, table: str, version: int | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Versions, this one (default: the newest) first, with what the runs that made them wrote beside them.
+
+    Maintenance writes nothing.
+    """
+    for at, commit in _commits(lake, table, version):
+        if "userMetadata" in commit:
+            yield at, json.loads(commit["userMetadata"])
 
 
 def standing_note(lake: str, table: str) -> dict[str, Any]:
     """The newest note if it still tells what is in the table: nothing but maintenance came after it."""
-    for entry in _history(require_table(lake, table)):
-        if "userMetadata" in entry:
-            note: dict[str, Any] = json.loads(entry["userMetadata"])
+    for _, commit in _commits(lake, table):
+        if "userMetadata" in commit:
+            note: dict[str, Any] = json.loads(commit["userMetadata"])
             return note
-        if entry.get("operation") not in _UPKEEP:
+        if commit.get("operation") not in _UPKEEP:
             break
     return {}
 
 
-def _history(table: deltalake.DeltaTable) -> Iterator[dict[str, Any]]:
-    """Newest first; mostly one of the first is wanted."""
-    first = table.history(_FEW)
-    yield from first
-    if len(first) == _FEW:
-        yield from table.history()[_FEW:]
+def _commits(lake: str, table: str, version: int | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Versions, from this one (default: the newest) down, with what their commits say of themselves.
+
+    Of the log itself: `DeltaTable.history` counts down from the version that was opened, but begins with the newest
+    commit, so it gives wrong versions when another process has committed in between.
+    """
+    newest = require_table(lake, table).version()
+    files, root = filesystem(f"{lake}/{table}")
+    for at in range(newest if version is None else version, -1, -1):
+        try:
+            with files.open_input_stream(f"{root}/_delta_log/{at:020}.json") as stream:
+                lines = stream.read().splitlines()
+        except FileNotFoundError:  # the log does not reach back so far
+            return
+        yield at, next((json.loads(line)["commitInfo"] for line in lines if line.startswith(b'{"commitInfo"')), {})
 
 
 class Since(NamedTuple):
@@ -278,13 +290,14 @@ def rows_since(lake: str, table: str, columns: list[str], seen: Any, version: in
 
 
 def _files_at(lake: str, table: str, seen: Any) -> set[str] | None:
+    if not seen:
+        return None
     try:
-        if not seen or seen != mark(lake, table, seen["version"]):
-            return None
-        dataset = open_version(lake, table, seen["version"]).to_pyarrow_dataset()
+        at = open_version(lake, table, seen["version"])
     except DeltaError:  # the log does not reach back so far
         return None
-    return {fragment.path for fragment in dataset.get_fragments()}
+    same = at.metadata().id == seen["table"]
+    return {fragment.path for fragment in at.to_pyarrow_dataset().get_fragments()} if same else None
 
 
 def rows_by_partition(lake: str, table: str, *columns: str, version: int | None = None) -> Counter[tuple[Any, ...]]:
@@ -377,8 +390,9 @@ def _require_constraints(lake: str, contract: Contract, parts: list[Part]) -> No
     files, root = filesystem(f"{lake}/{contract.table}")
     words = set(re.findall(r"\w+", " ".join(contract.constraints.values())))
     light = [c.name for c in contract.columns if c.name in words and c.name not in contract.partition_by]
-    paths = [f"{root}/{part.path}" for part in parts]
-    rows = pads.dataset(paths, filesystem=files, format="parquet").scanner(columns=light)
+    rows: Any = [f"{root}/{part.path}" for part in parts]
+    if not isinstance(files, pafs.LocalFileSystem):
+        rows = pads.dataset(rows, filesystem=files, format="parquet").scanner(columns=light)
     broken = sql(f"SELECT {rules} FROM rows", rows=rows).to_pylist()[0].values()
     bad = [f"{name} ({count} rows)" for name, count in zip(contract.constraints, broken, strict=True) if count]
     if bad:

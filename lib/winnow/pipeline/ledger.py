@@ -16,7 +16,14 @@ import pyarrow.compute as pc
 
 from winnow.errors import TransientError
 from winnow.lake.sql import sql
-from winnow.lake.store import read_rows, replace_partition, require_table, rows_by_partition, write_rows
+from winnow.lake.store import (
+    open_version,
+    read_rows,
+    replace_partition,
+    require_table,
+    rows_by_partition,
+    write_rows,
+)
 
 TABLES = ("ledger", "profile_sets", "matches_staged", "matches", "undecided", "deliveries")
 SET_COLUMNS = ["profile_id", "profile_version", "subscriber", "destination"]
@@ -52,30 +59,25 @@ class Interval:
 class Profiles:
     """The encoded profiles at pinned versions."""
 
-    rows: pa.Table  # of profiles, with class
+    rows: pa.Table  # of profiles, with class; by profile_id
     versions: dict[str, int]
 
     def required(self, date: dt.date) -> pa.Table:
         """The profile versions that are active and valid on a date, by id."""
-        query = """
-            SELECT profile_id, profile_version, subscriber, destination, class FROM rows
-            WHERE coalesce(valid_from <= $date, true) AND coalesce($date < valid_to, true) ORDER BY profile_id
-        """
-        return sql(query, {"date": date}, rows=self.rows)
+        day = pa.scalar(date)
+        begun = pc.fill_null(pc.less_equal(self.rows.column("valid_from"), day), True)
+        goes_on = pc.fill_null(pc.less(day, self.rows.column("valid_to")), True)
+        return self.rows.select([*SET_COLUMNS, "class"]).filter(pc.and_(begun, goes_on))
 
 
 def load_profiles(lake: str) -> Profiles:
     versions = {name: require_table(lake, name).version() for name in ("profiles", "profile_patterns")}
-    columns = {
-        "profiles": ["profile_id", "profile_version", "subscriber", "destination", "valid_from", "valid_to", "state"],
-        "profile_patterns": ["profile_id", "profile_version", "class", "alternative"],
-    }
     query = """
-        SELECT profiles.* EXCLUDE (state), class FROM profiles
+        SELECT profiles.* EXCLUDE (xpath, namespaces, ordered, state), class FROM profiles
         JOIN profile_patterns USING (profile_id, profile_version)
-        WHERE state = 'active' AND class <> 'rejected' AND alternative <= 0
+        WHERE state = 'active' AND class <> 'rejected' AND alternative <= 0 ORDER BY profile_id
     """
-    tables = {name: read_rows(lake, name, columns[name], version=version) for name, version in versions.items()}
+    tables = {name: open_version(lake, name, version) for name, version in versions.items()}
     return Profiles(sql(query, **tables), versions)
 
 
@@ -158,17 +160,19 @@ def documents_by_batch(lake: str, date: dt.date) -> dict[str, int]:
 
 
 def difference(required: pa.Table, before: pa.Table) -> tuple[pa.Table, bool]:
-    """What is required but was not asked before; and whether something published is no longer as required."""
-    tables = {"required": required, "before": before}
-    ask = sql(
-        "SELECT * FROM required ANTI JOIN before USING (profile_id, profile_version) ORDER BY profile_id", **tables
-    )
-    same = """
-        SELECT count(*) AS kept FROM before b JOIN required r ON b.profile_id = r.profile_id
-            AND b.profile_version = r.profile_version AND b.subscriber IS NOT DISTINCT FROM r.subscriber
-            AND b.destination IS NOT DISTINCT FROM r.destination
+    """What is required but was not asked before; and whether something published is no longer as required.
+
+    Both have a profile once.
     """
-    return ask, sql(same, **tables).column("kept")[0].as_py() < before.num_rows
+    at = pc.index_in(required.column("profile_id"), value_set=before.column("profile_id"))
+
+    def same(name: str) -> pa.ChunkedArray:
+        now, then = required.column(name), before.column(name).take(at)
+        return pc.coalesce(pc.equal(now, then), pc.and_(pc.is_null(now), pc.is_null(then)))
+
+    known = pc.and_(pc.is_valid(at), same("profile_version"))
+    kept = pc.and_(known, pc.and_(same("subscriber"), same("destination")))
+    return required.filter(pc.invert(known)), (pc.sum(kept).as_py() or 0) < before.num_rows
 
 
 def fingerprint(known: pa.Table) -> str:
@@ -190,7 +194,7 @@ def require_base(known: pa.Table, date: dt.date, note: Mapping[str, Any]) -> Non
 def keep_set(lake: str, name: str, rows: pa.Table, run: dict[str, Any]) -> None:
     """Store a set of profile versions under its name, once."""
     partition = {"profile_set": name}
-    if not rows.num_rows or read_rows(lake, "profile_sets", ["profile_id"], where=partition).num_rows:
+    if not rows.num_rows or rows_by_partition(lake, "profile_sets", "profile_set")[name,]:
         return
     parts = write_rows(lake, "profile_sets", rows.select(SET_COLUMNS), partition)
     replace_partition(lake, "profile_sets", parts, partition, run)

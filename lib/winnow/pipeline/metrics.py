@@ -5,7 +5,7 @@ import datetime as dt
 import pyarrow as pa
 
 from winnow.lake.locks import table_lock
-from winnow.lake.store import ensure_tables, upsert
+from winnow.lake.store import commit_parts, ensure_tables, read_rows, write_rows
 from winnow.pipeline.report import RunReport
 
 
@@ -21,9 +21,12 @@ def keep_metrics(lake: str, run_id: str, date: dt.date, reports: list[RunReport]
             "job": [job for job, _ in values],
             "metric": [metric for _, metric in values],
             "value": pa.array(list(values.values()), pa.float64()),
-            "match_date": pa.array([date] * len(values), pa.date32()),
         }
     )
+    partition = {"match_date": date}
     ensure_tables(lake, ("run_metrics",))
     with table_lock(lake, "run_metrics"):
-        upsert(lake, "run_metrics", rows, run={"job": "run", "run_id": run_id})
+        known = read_rows(lake, "run_metrics", rows.column_names, where=partition)
+        kept = known.join(rows, ["run_id", "job", "metric"], join_type="left anti")
+        parts = write_rows(lake, "run_metrics", pa.concat_tables([kept.cast(rows.schema), rows]), partition)
+        commit_parts(lake, "run_metrics", parts, partition, {"job": "run", "run_id": run_id}, replace=True)
