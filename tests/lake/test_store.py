@@ -103,6 +103,16 @@ def test_a_table_is_as_it_is_now(lake: str) -> None:
         assert require_table(lake, "vocabulary").metadata().id != name
 
 
+@pytest.mark.parametrize("name", ["a b", "a[b]*", "a'b", "ä?"])
+def test_a_lake_may_have_any_name(tmp_path: Path, name: str) -> None:
+    lake = str(tmp_path / name)
+    ensure_tables(lake, ["document_sources"])
+    assert adopt(lake, "document_sources", part(lake, ("a", "x")), DATE, {}) == 1
+    assert adopt(lake, "document_sources", part(lake, ("a", "x"), ("b", "x")), DATE, {}) == 1
+    assert require_table(lake, "document_sources").version() == 2
+    assert read_rows(lake, "document_sources").num_rows == 2
+
+
 def test_notes_are_those_of_their_versions_while_others_write(lake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ensure_tables(lake, ["vocabulary"])
     add_labels(lake, "a")

@@ -8,12 +8,14 @@ import deltalake
 import duckdb
 import pyarrow as pa
 
+from winnow.lake.parts import parquet
+
 _MEMORY = "2GB"  # more goes to temporary files
 _TYPES = {"date": "DATE", "string": "VARCHAR", "integer": "INTEGER"}  # of partition columns
 
 
 def sql(query: str, parameters: Any = None, /, **tables: Any) -> pa.Table:
-    """The answer to a question about these tables, datasets, Delta tables or local data files, by their names.
+    """The answer to a question about these tables, datasets, Delta tables or data files (at least one), by their names.
 
     >>> sql("SELECT a + $1 AS b FROM rows", [1], rows=pa.table({"a": [1, 2]})).column("b").to_pylist()
     [2, 3]
@@ -22,8 +24,10 @@ def sql(query: str, parameters: Any = None, /, **tables: Any) -> pa.Table:
         for name, table in tables.items():
             if isinstance(table, deltalake.DeltaTable):
                 register(connection, name, table)
-            elif isinstance(table, list):
+            elif isinstance(table, list) and _is_plain(table[0]):
                 connection.execute(f'CREATE TEMP VIEW "{name}" AS SELECT * FROM {_parquet(table)}')
+            elif isinstance(table, list):
+                connection.register(name, parquet(table))
             else:
                 connection.register(name, table)
         return connection.execute(query, parameters).to_arrow_table()
@@ -32,7 +36,7 @@ def sql(query: str, parameters: Any = None, /, **tables: Any) -> pa.Table:
 def register(connection: duckdb.DuckDBPyConnection, name: str, table: deltalake.DeltaTable) -> None:
     """The table's own data files, read by DuckDB itself where they are local: its filters then reach the files."""
     files = table.file_uris()
-    if not files or "://" in files[0]:
+    if not files or not _is_plain(files[0]):
         connection.register(name, table.to_pyarrow_dataset())
         return
     fields = {field.name: str(field.type.type) for field in table.schema().fields if hasattr(field.type, "type")}
@@ -40,6 +44,11 @@ def register(connection: duckdb.DuckDBPyConnection, name: str, table: deltalake.
     options = f", hive_partitioning = true, hive_types = {{{hive}}}" if hive else ""
     columns = ", ".join(f'"{field.name}"' for field in table.schema().fields)
     connection.execute(f'CREATE TEMP VIEW "{name}" AS SELECT {columns} FROM {_parquet(files, options)}')
+
+
+def _is_plain(file: str) -> bool:
+    """DuckDB reads it under just this name: no pattern, and nothing that delta-rs has quoted."""
+    return "://" not in file and not set("*?[%") & set(file)
 
 
 def _parquet(files: list[str], options: str = "") -> str:

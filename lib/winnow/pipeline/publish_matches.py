@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from winnow.errors import DataError
 from winnow.lake.contracts import load_contract
 from winnow.lake.locks import table_lock
-from winnow.lake.parts import Part, PartWriter, arrow_schema, copy_part, parquet
+from winnow.lake.parts import Part, PartWriter, arrow_schema, copy_part
 from winnow.lake.sql import sql
 from winnow.lake.store import (
     commit_note,
@@ -168,13 +168,13 @@ def _deliver(lake: str, date: dt.date, note: dict[str, Any], *, staged_version: 
     """What a publication adds; where it changed the interval as a whole, all of it."""
     partition = {"match_date": date}
     parts: list[Part] = []
-    matches = _dataset(lake, date)
+    matches: Any = _dataset(lake, date)
     if note["mode"] == "append":
         known = read_rows(lake, "deliveries", where=partition)
         known = known.filter(pc.not_equal(known.column("staged_version"), staged_version))
         parts += write_rows(lake, "deliveries", known, partition)
         files = partition_files(lake, "matches_staged", partition, version=staged_version)
-        matches = parquet(files) if files else matches.filter(pc.scalar(False))
+        matches = files or matches.filter(pc.scalar(False))
     rows = _by_destination(matches)
     for name, version in (("staged_version", staged_version), ("matches_version", matches_version)):
         rows = rows.append_column(name, pa.array(np.full(rows.num_rows, version, np.int64)))
