@@ -7,7 +7,8 @@ opened each time.
 """
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import deltalake
 from deltalake.exceptions import TableNotFoundError
@@ -40,6 +41,12 @@ def newest(uri: str) -> deltalake.DeltaTable | None:
 def at_version(uri: str, version: int) -> deltalake.DeltaTable:
     known = newest(uri)
     return known if known and known.version() == version else deltalake.DeltaTable(uri, version=version)
+
+
+def data_files(table: deltalake.DeltaTable, wanted: list[tuple[str, str, Any]] | None = None) -> list[str]:
+    """Of the partitions that are wanted; delta-rs quotes them, also where they are names of local files."""
+    files = table.file_uris(file_pruning_predicate=wanted)
+    return [file if "://" in file else unquote(file) for file in files]
 
 
 def remember(uri: str, table: deltalake.DeltaTable) -> None:

@@ -5,7 +5,8 @@ A part is a Parquet file inside the table's folder that no commit names yet, so 
 """
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -63,6 +64,13 @@ def filesystem(uri: str) -> tuple[pafs.FileSystem, str]:
         return pafs.LocalFileSystem(), str(Path(uri).absolute())
     found: tuple[pafs.FileSystem, str] = pafs.FileSystem.from_uri(uri.replace("s3a://", "s3://", 1))
     return found
+
+
+@contextmanager
+def open_parquet(uri: str) -> Iterator[pq.ParquetFile]:
+    files, path = filesystem(uri)
+    with files.open_input_file(path) as stream:
+        yield pq.ParquetFile(stream)
 
 
 class PartWriter:
@@ -137,8 +145,8 @@ class PartWriter:
 
 
 def part_table(lake: str, part: Part, columns: list[str] | None = None) -> pa.Table:
-    files, root = filesystem(f"{lake}/{part.table}")
-    return pq.ParquetFile(files.open_input_file(f"{root}/{part.path}")).read(columns=columns)
+    with open_parquet(f"{lake}/{part.table}/{part.path}") as reader:
+        return reader.read(columns=columns)
 
 
 def drop_part(lake: str, part: Part) -> None:
@@ -150,11 +158,10 @@ def rewrite_part(
     lake: str, contract: Contract, part: Part, partition: Mapping[str, Any], keep: "np.ndarray[Any, Any]"
 ) -> list[Part]:
     """The same part with only the rows of the mask `keep`; the old one goes."""
-    files, root = filesystem(f"{lake}/{part.table}")
     writer = PartWriter(lake, contract, partition)
     position = 0
-    with files.open_input_file(f"{root}/{part.path}") as stream:
-        for batch in pq.ParquetFile(stream).iter_batches(batch_size=1000):
+    with open_parquet(f"{lake}/{part.table}/{part.path}") as reader:
+        for batch in reader.iter_batches(batch_size=1000):
             writer.write(batch.filter(pa.array(keep[position : position + batch.num_rows])))
             position += batch.num_rows
     parts = writer.close()

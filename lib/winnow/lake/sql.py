@@ -8,6 +8,7 @@ import deltalake
 import duckdb
 import pyarrow as pa
 
+from winnow.lake.handles import data_files
 from winnow.lake.parts import parquet
 
 _MEMORY = "2GB"  # more goes to temporary files
@@ -35,7 +36,7 @@ def sql(query: str, parameters: Any = None, /, **tables: Any) -> pa.Table:
 
 def register(connection: duckdb.DuckDBPyConnection, name: str, table: deltalake.DeltaTable) -> None:
     """The table's own data files, read by DuckDB itself where they are local: its filters then reach the files."""
-    files = table.file_uris()
+    files = data_files(table)
     if not files or not _is_plain(files[0]):
         connection.register(name, table.to_pyarrow_dataset())
         return
@@ -47,8 +48,8 @@ def register(connection: duckdb.DuckDBPyConnection, name: str, table: deltalake.
 
 
 def _is_plain(file: str) -> bool:
-    """DuckDB reads it under just this name: no pattern, and nothing that delta-rs has quoted."""
-    return "://" not in file and not set("*?[%") & set(file)
+    """DuckDB reads it under just this name, not as a pattern."""
+    return "://" not in file and not set("*?[") & set(file)
 
 
 def _parquet(files: list[str], options: str = "") -> str:

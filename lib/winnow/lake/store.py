@@ -22,6 +22,7 @@ from winnow.errors import DataError
 from winnow.lake import handles
 from winnow.lake.contracts import Contract, Shape, load_contract, require
 from winnow.lake.faults import point
+from winnow.lake.handles import data_files
 from winnow.lake.locks import table_lock
 from winnow.lake.parts import Part, PartWriter, arrow_schema, drop_part, filesystem, part_table, rewrite_part
 from winnow.lake.sql import sql
@@ -47,6 +48,7 @@ def open_table(lake: str, table: str) -> deltalake.DeltaTable | None:
 
 
 def open_version(lake: str, table: str, version: int) -> deltalake.DeltaTable:
+    """To be used at once: the newest version is shared, and moves when this process commits."""
     return handles.at_version(location(lake, table), version)
 
 
@@ -221,7 +223,7 @@ def _at(lake: str, table: str, version: int | None) -> deltalake.DeltaTable:
 def partition_files(lake: str, table: str, partition: Mapping[str, Any], *, version: int | None = None) -> list[str]:
     """The data files of one partition at a version."""
     wanted = [(name, "=", str(value)) for name, value in partition.items()]
-    return sorted(_at(lake, table, version).file_uris(file_pruning_predicate=wanted))
+    return sorted(data_files(_at(lake, table, version), wanted))
 
 
 def commit_note(lake: str, table: str, version: int | None = None) -> dict[str, Any]:
@@ -235,19 +237,30 @@ def commit_notes(lake: str, table: str, version: int | None = None) -> Iterator[
     Maintenance writes nothing.
     """
     for at, commit in _commits(lake, table, version):
-        if "userMetadata" in commit:
-            yield at, json.loads(commit["userMetadata"])
+        note = _note(commit)
+        if note is not None:
+            yield at, note
 
 
-def standing_note(lake: str, table: str) -> dict[str, Any]:
-    """The newest note if it still tells what is in the table: nothing but maintenance came after it."""
+def seen_by(lake: str, table: str) -> dict[str, Any]:
+    """The marks in the newest note, by table, if it still tells what is there: only maintenance came after it."""
     for _, commit in _commits(lake, table):
-        if "userMetadata" in commit:
-            note: dict[str, Any] = json.loads(commit["userMetadata"])
-            return note
+        note = _note(commit)
+        if note is not None:
+            marks: dict[str, Any] = note.get("seen", {})
+            return marks
         if commit.get("operation") not in _UPKEEP:
             break
     return {}
+
+
+def _note(commit: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What one of our runs wrote; others may write there what they like."""
+    try:
+        note = json.loads(commit.get("userMetadata", ""))
+    except ValueError:
+        return None
+    return note if isinstance(note, dict) else None
 
 
 def _commits(lake: str, table: str, version: int | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -277,11 +290,11 @@ def mark(lake: str, table: str, version: int) -> dict[str, Any]:
     return {"table": open_version(lake, table, version).metadata().id, "version": version}
 
 
-def rows_since(lake: str, table: str, columns: list[str], seen: Any, version: int) -> Since:
-    """The rows of the data files that came after the `mark` seen; all rows where that cannot be told."""
+def rows_since(lake: str, table: str, columns: list[str], seen: Mapping[str, Any], version: int) -> Since:
+    """The rows of the data files that came after the table's `mark` in `seen`; all rows where that cannot be told."""
     dataset = open_version(lake, table, version).to_pyarrow_dataset()
     fragments = {fragment.path: fragment for fragment in dataset.get_fragments()}
-    before = _files_at(lake, table, seen)
+    before = _files_at(lake, table, seen.get(table))
     came = [fragment for path, fragment in fragments.items() if path not in (before or ())]
     rows = pads.FileSystemDataset(came, dataset.schema, dataset.format, dataset.filesystem).to_table(columns=columns)
     return Since(rows, is_grown=before is not None and before <= set(fragments))

@@ -13,7 +13,6 @@ from pyspark.sql import SparkSession
 
 from winnow.lake.store import open_table, read_rows, rows_by_partition
 from winnow.pipeline import match_documents, run
-from winnow.pipeline.ledger import plan
 
 
 class Estimate(NamedTuple):
@@ -43,7 +42,7 @@ def estimate(spark: SparkSession, config: match_documents.Config) -> Iterator[Es
     for _ in run.prepare(spark, run.Config(lake=config.lake, dates=(), run_id=config.run_id)):
         pass
     lake = match_documents.Pinned(config)
-    for interval in plan(config.lake, config.dates, lake.profiles, full=config.full, only=config.only):
+    for interval in lake.plan():
         documents = sum(interval.batches.values())
         profiles = max((group.ask.num_rows for group in interval.groups), default=0)
         pairs = sum(

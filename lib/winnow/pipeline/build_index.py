@@ -13,9 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from deltalake.exceptions import DeltaError
 
 from winnow.engines.twigs import Ints, Longs
 from winnow.envelope import EnvelopeTree, SequenceSet, delete, insert
@@ -27,7 +29,7 @@ from winnow.index.trees import load_tree, tree_table
 from winnow.lake.locks import table_lock
 from winnow.lake.sql import sql
 from winnow.lake.store import (
-    commit_note,
+    commit_notes,
     commit_parts,
     ensure_tables,
     mark,
@@ -39,7 +41,7 @@ from winnow.lake.store import (
     require_table,
     rows_by_partition,
     rows_since,
-    standing_note,
+    seen_by,
     write_rows,
 )
 from winnow.pipeline.report import RunReport
@@ -66,6 +68,10 @@ class Index(NamedTuple):
     roots: pa.Table
     note: Mapping[str, Any] = {}
 
+    def table_id(self, lake: str) -> str:
+        """Builds are counted anew when the table is made anew."""
+        return str(require_table(lake, "index_partitions").metadata().id)
+
     def rows(self, lake: str, partition: int, columns: list[str] | None = None) -> pa.Table:
         where = {"index_version": self.version, "partition": partition}
         return read_rows(lake, "envelope_nodes", columns, where=where, version=self.nodes_version)
@@ -73,12 +79,14 @@ class Index(NamedTuple):
 
 def load_index(lake: str) -> Index | None:
     """The newest whole index."""
-    if open_table(lake, "index_partitions") is None:
+    table = open_table(lake, "index_partitions")
+    if table is None:
         return None
-    note = commit_note(lake, "index_partitions")
-    if not note:
+    version = table.version()
+    note = next((note for _, note in commit_notes(lake, "index_partitions", version)), None)
+    if note is None:
         return None
-    roots = read_rows(lake, "index_partitions", where={"index_version": note["index_version"]})
+    roots = read_rows(lake, "index_partitions", where={"index_version": note["index_version"]}, version=version)
     return Index(note["index_version"], note["build"], note["envelope_nodes"], roots.sort_by("partition"), note)
 
 
@@ -115,10 +123,10 @@ def _came(lake: str, versions: dict[str, int]) -> pa.Table | None:
 
     Every row of profile_patterns names a profile that was there when it was written, so new profiles have new rows.
     """
-    seen = standing_note(lake, "index_partitions").get("seen", {})
-    profiles = rows_since(lake, "profiles", [], seen.get("profiles"), versions["profiles"])
+    seen = seen_by(lake, "index_partitions")
+    profiles = rows_since(lake, "profiles", [], seen, versions["profiles"])
     columns = ["profile_id", "profile_version", "pattern_id"]
-    encoded = rows_since(lake, "profile_patterns", columns, seen.get("profile_patterns"), versions["profile_patterns"])
+    encoded = rows_since(lake, "profile_patterns", columns, seen, versions["profile_patterns"])
     return encoded.rows if profiles.is_grown and encoded.is_grown else None
 
 
@@ -164,6 +172,9 @@ class _Held(NamedTuple):
     builds: Ints
 
 
+_NOTHING = _Held(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32))
+
+
 class _Change:
     """One build: which partitions change, and their new rows."""
 
@@ -180,7 +191,7 @@ class _Change:
     def apply(self) -> None:
         lake, versions = self._config.lake, self._versions
         held = self._held()
-        came = _came(lake, versions) if self._old and not self._config.rebuild else None
+        came = _came(lake, versions) if held.entries.size and not self._config.rebuild else None
         if came is not None:
             new = np.setdiff1d(_wanted(lake, versions, came), held.entries)
             gone = np.zeros(0, np.int64)
@@ -209,14 +220,21 @@ class _Change:
         self.partitions = len(rows)
 
     def _held(self) -> _Held:
+        """Nothing, where the trees cannot be read: then all is packed and joined anew."""
         if not self._old:
-            return _Held(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32))
-        nodes = open_version(self._config.lake, "envelope_nodes", self._old.nodes_version)
+            return _NOTHING
+        try:
+            nodes = open_version(self._config.lake, "envelope_nodes", self._old.nodes_version)
+        except DeltaError:  # the log does not reach back so far
+            return _NOTHING
         query = """
             SELECT entry, partition, build FROM nodes SEMI JOIN roots USING (partition)
             WHERE index_version = $1 AND entry >= 0
         """
-        rows = sql(query, [self.version], nodes=nodes, roots=self._old.roots.select(["partition"]))
+        try:
+            rows = sql(query, [self.version], nodes=nodes, roots=self._old.roots.select(["partition"]))
+        except (duckdb.IOException, FileNotFoundError):  # a data file was removed
+            return _NOTHING
         entry, partition, build = (rows.column(name).to_numpy() for name in ("entry", "partition", "build"))
         return _Held(entry.astype(np.int64), partition.astype(np.int64), build.astype(np.int32))
 

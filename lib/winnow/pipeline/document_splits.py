@@ -1,16 +1,15 @@
 """Documents as tasks read them: runs of row groups, read with Arrow, not through the JVM."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from winnow.encoding import to_utf8
-from winnow.lake.parts import filesystem
+from winnow.lake.parts import open_parquet
 
 SPLIT_BYTES = 32 << 20  # of documents per split
 BATCH = 1000  # documents
@@ -39,8 +38,7 @@ def to_splits(files: Iterable[str], wanted: pa.Array | None = None) -> list[Spli
     splits: list[Split] = []
     number = 0
     for uri in files:
-        with _open(uri) as stream:
-            reader = pq.ParquetFile(stream)
+        with open_parquet(uri) as reader:
             groups = [reader.metadata.row_group(group) for group in range(reader.metadata.num_row_groups)]
             if wanted is None:
                 mask = np.ones(reader.metadata.num_rows, np.bool_)
@@ -89,8 +87,8 @@ def _rows(split: Split) -> Iterator[pa.RecordBatch]:
     """The chosen ones."""
     columns = ["document_id", "content", "encoding"]
     position = 0
-    with _open(split.path) as stream:
-        for batch in pq.ParquetFile(stream).iter_batches(BATCH, row_groups=list(split.row_groups), columns=columns):
+    with open_parquet(split.path) as reader:
+        for batch in reader.iter_batches(BATCH, row_groups=list(split.row_groups), columns=columns):
             if split.chosen is None:
                 yield batch
             else:
@@ -103,8 +101,3 @@ def _contents(rows: pa.RecordBatch) -> list[bytes]:
     for row in pc.indices_nonzero(pc.not_equal(rows.column(2), "utf-8")).to_pylist():
         contents[row] = to_utf8(contents[row], rows.column(2)[row].as_py())
     return contents
-
-
-def _open(uri: str) -> Any:
-    files, path = filesystem(uri)
-    return files.open_input_file(path)

@@ -10,18 +10,23 @@ a digest of the names of the interval's data files: as long as it has just these
 
 import datetime as dt
 import hashlib
+import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
+from winnow.errors import TransientError
+from winnow.lake.locks import table_lock
 from winnow.lake.session import driver_host
 from winnow.lake.sql import sql
 from winnow.lake.store import (
     ensure_tables,
     open_version,
     partition_files,
+    read_rows,
     replace_partition,
     require_table,
     rows_by_partition,
@@ -66,13 +71,14 @@ def run(spark: SparkSession, config: Config) -> RunReport:
             context = spark.sparkContext
             tasks = min(len(splits), context.defaultParallelism * 2)
             shared = context.broadcast(splits)
+            first = secrets.randbelow(1 << 15) << 16  # parts of two runs are not taken for each other
 
             def task(number: int) -> Encoded:
                 work = EncodeTask(
                     lake=config.lake,
                     date=config.date,
                     batch=batch,
-                    number=number,
+                    part=first + number,
                     last_rank=last,
                     tell=channel.tell,
                 )
@@ -84,10 +90,13 @@ def run(spark: SparkSession, config: Config) -> RunReport:
             note = {"job": "encode_documents", "run_id": config.run_id, "inputs": {"documents": version}}
             report.counts["new paths"] = add_paths(config.lake, [work.paths for work in encoded], note)
             parts = sorted(part for work in encoded for part in work.parts)
-            for table in reversed(TABLES):
-                own = [part for part in parts if part.table == table]
-                at_last = transaction if table == "encoded_documents" else None
-                replace_partition(config.lake, table, own, {**interval, "batch": batch}, note, transaction=at_last)
+            with table_lock(config.lake, "encoding"):
+                if _is_unencoded(config.lake, config.date, batch, new):
+                    for table in reversed(TABLES):
+                        own = [part for part in parts if part.table == table]
+                        at_last = transaction if table == "encoded_documents" else None
+                        partition = {**interval, "batch": batch}
+                        replace_partition(config.lake, table, own, partition, note, transaction=at_last)
         report.counts["nodes"] = sum(work.nodes for work in encoded)
     return report
 
@@ -103,6 +112,22 @@ def unencoded(lake: str, date: dt.date, version: int) -> pa.ChunkedArray:
         "encoded": require_table(lake, "encoded_documents"),
     }
     return sql(query, [date], **tables).column(0)
+
+
+def _is_unencoded(lake: str, date: dt.date, batch: str, new: pa.ChunkedArray) -> bool:
+    """False when another run has encoded the very same documents meanwhile.
+
+    Some of them in another batch would be answered for twice.
+    """
+    known = read_rows(lake, "encoded_documents", ["document_id", "batch"], where={"ingest_date": date})
+    others = known.filter(pc.not_equal(known.column("batch"), batch))
+    if pc.any(pc.is_in(new, value_set=others.column("document_id"))).as_py():
+        raise TransientError(
+            "interval_moved",
+            f"another run has encoded documents of {date} since this one was planned",
+            hint="run it again: it will encode only what is still open",
+        )
+    return bool(others.num_rows == known.num_rows)
 
 
 def files_code(files: Iterable[str]) -> int:

@@ -32,7 +32,7 @@ from winnow.lake.store import (
     read_rows,
     require_table,
     rows_since,
-    standing_note,
+    seen_by,
     write_rows,
 )
 from winnow.pipeline.progress import Progress
@@ -85,7 +85,7 @@ def unencoded(lake: str, version: int) -> pa.Table:
     another run encodes meanwhile.
     """
     columns = ["profile_id", "profile_version", "xpath", "namespaces", "ordered"]
-    seen = standing_note(lake, "profile_patterns").get("seen", {}).get("profiles")
+    seen = seen_by(lake, "profile_patterns")
     came = rows_since(lake, "profiles", [*columns, "state"], seen, version)
     encoded = require_table(lake, "profile_patterns")
     known = "" if came.is_grown else "ANTI JOIN encoded USING (profile_id, profile_version)"
@@ -154,7 +154,7 @@ def add_branches(lake: str, note: dict[str, Any]) -> int:
     """Number the branches of the patterns that came since last time; how many are new."""
     version = require_table(lake, "patterns").version()
     with table_lock(lake, "branches"):
-        seen = standing_note(lake, "branches").get("seen", {}).get("patterns")
+        seen = seen_by(lake, "branches")
         patterns = rows_since(lake, "patterns", ["branches", "twig", "labels", "tests"], seen, version).rows
         codes = patterns.column("branches").combine_chunks()
         known = read_rows(lake, "branches", ["branch_id"]).column(0) if len(codes) else pa.array([], pa.int64())

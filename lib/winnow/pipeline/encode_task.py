@@ -44,7 +44,7 @@ class EncodeTask:
     lake: str
     date: dt.date
     batch: str
-    number: int
+    part: int
     last_rank: int  # documents up to this rank are the sample
     tell: Callable[[int], None]  # so many documents are done
 
@@ -94,7 +94,7 @@ class EncodeTask:
         return pa.table(columns, names=["path_id", "part", "number", "rows"])
 
     def _part(self, count: int) -> pa.Array:
-        return pa.array(np.full(count, self.number, np.int32))
+        return pa.array(np.full(count, self.part, np.int32))
 
     def _require_whole(self, batch: EncodedBatch, ids: pa.Array) -> None:
         broken = np.flatnonzero(batch.status == Status.MALFORMED)

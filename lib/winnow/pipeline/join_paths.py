@@ -7,6 +7,7 @@ path through, or if it holds new branches. How far the join has come is in the c
 and the build of the index.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +53,8 @@ def run(spark: SparkSession, config: Config) -> RunReport:
         vocabulary = load_vocabulary(lake)
         known = load_paths(lake, vocabulary)
         done = commit_note(lake, "path_branches")
-        generation, build = done.get("generation", 0), done.get("build", 0)
+        generation = done.get("generation", 0)
+        build = done["build"] if done.get("index") == index.table_id(lake) else 0
         is_new = known.generations > generation
         is_new[0] = False
         places = Places.of(known, vocabulary)
@@ -64,7 +66,7 @@ def run(spark: SparkSession, config: Config) -> RunReport:
         parts = _join(spark, _Task(lake, index, places, is_new, build), work) if work else []
     with report.stage("commit"):
         note = {"job": "join_paths", "run_id": config.run_id, "index_version": index.version}
-        note |= {"generation": int(known.generations.max()), "build": index.build}
+        note |= {"generation": int(known.generations.max()), "build": index.build, "index": index.table_id(lake)}
         pairs = adopt(lake, "path_branches", sorted(parts), {}, note)
         if not pairs and (note["generation"], note["build"]) != (generation, build):
             with table_lock(lake, "path_branches"):
@@ -77,6 +79,11 @@ def run(spark: SparkSession, config: Config) -> RunReport:
         "new path branches": pairs,
     }
     return report
+
+
+def has_met(note: Mapping[str, Any], lake: str, index: Index) -> bool:
+    """Whether a commit of path_branches with this note knows all branches of the index."""
+    return note.get("build") == index.build and note.get("index") == index.table_id(lake)
 
 
 @dataclass(frozen=True)

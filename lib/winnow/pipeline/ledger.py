@@ -20,7 +20,6 @@ from winnow.lake.store import (
     open_version,
     read_rows,
     replace_partition,
-    require_table,
     rows_by_partition,
     write_rows,
 )
@@ -60,7 +59,6 @@ class Profiles:
     """The encoded profiles at pinned versions."""
 
     rows: pa.Table  # of profiles, with class; by profile_id
-    versions: dict[str, int]
 
     def required(self, date: dt.date) -> pa.Table:
         """The profile versions that are active and valid on a date, by id."""
@@ -70,15 +68,15 @@ class Profiles:
         return self.rows.select([*SET_COLUMNS, "class"]).filter(pc.and_(begun, goes_on))
 
 
-def load_profiles(lake: str) -> Profiles:
-    versions = {name: require_table(lake, name).version() for name in ("profiles", "profile_patterns")}
+def load_profiles(lake: str, versions: Mapping[str, int]) -> Profiles:
+    """At these versions of `profiles` and `profile_patterns`."""
     query = """
         SELECT profiles.* EXCLUDE (xpath, namespaces, ordered, state), class FROM profiles
         JOIN profile_patterns USING (profile_id, profile_version)
         WHERE state = 'active' AND class <> 'rejected' AND alternative <= 0 ORDER BY profile_id
     """
-    tables = {name: open_version(lake, name, version) for name, version in versions.items()}
-    return Profiles(sql(query, **tables), versions)
+    tables = {name: open_version(lake, name, versions[name]) for name in ("profiles", "profile_patterns")}
+    return Profiles(sql(query, **tables))
 
 
 def set_name(rows: pa.Table) -> str:
@@ -91,9 +89,13 @@ def set_name(rows: pa.Table) -> str:
 
 
 def plan(
-    lake: str, dates: Iterable[dt.date], profiles: Profiles, *, full: bool = False, only: str = "*"
+    lake: str, dates: Iterable[dt.date], profiles: Profiles, *, encoded: int, full: bool = False, only: str = "*"
 ) -> list[Interval]:
-    """The work of each interval. `full` asks everything again; `only` asks just those profiles, by id (a glob)."""
+    """The work of each interval, whose documents are those of version `encoded` of encoded_documents.
+
+    `full` asks everything again, and so does an interval whose documents were encoded anew in other batches; `only`
+    asks just those profiles, by id (a glob).
+    """
     ledger = read_rows(lake, "ledger")
     before: dict[str, pa.Table] = {}
 
@@ -106,9 +108,12 @@ def plan(
     for date in dates:
         required = profiles.required(date)
         known = ledger.filter(pc.equal(ledger.column("match_date"), pa.scalar(date)))
-        old = {} if full else {row["batch"]: row["profile_set"] for row in known.to_pylist()}
-        intervals.append(_interval(date, required, documents_by_batch(lake, date), old, asked_in, only=only))
-        mode = intervals[-1].mode if known.num_rows and not full else "replace"
+        old = {row["batch"]: row["profile_set"] for row in known.to_pylist()}
+        batches = documents_by_batch(lake, date, encoded)
+        if full or not old.keys() <= batches.keys():
+            old = {}
+        intervals.append(_interval(date, required, batches, old, asked_in, only=only))
+        mode = intervals[-1].mode if old else "replace"
         intervals[-1] = replace(intervals[-1], mode=mode, base=fingerprint(known))
     return intervals
 
@@ -154,8 +159,8 @@ def _without(rows: pa.Table, gone: pa.Table) -> pa.Table:
     return rows.filter(pc.invert(pc.is_in(rows.column("profile_id"), value_set=gone.column("profile_id"))))
 
 
-def documents_by_batch(lake: str, date: dt.date) -> dict[str, int]:
-    counts = rows_by_partition(lake, "encoded_documents", "ingest_date", "batch")
+def documents_by_batch(lake: str, date: dt.date, version: int) -> dict[str, int]:
+    counts = rows_by_partition(lake, "encoded_documents", "ingest_date", "batch", version=version)
     return {batch: count for (day, batch), count in sorted(counts.items()) if day == date}
 
 

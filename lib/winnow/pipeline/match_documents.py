@@ -32,7 +32,7 @@ from winnow.lake.parts import Part
 from winnow.lake.session import driver_host
 from winnow.lake.sql import sql
 from winnow.lake.store import (
-    commit_note,
+    commit_notes,
     ensure_tables,
     partition_files,
     read_chosen,
@@ -43,9 +43,11 @@ from winnow.lake.store import (
     write_rows,
 )
 from winnow.matcher import Matcher
+from winnow.pipeline.build_index import INPUTS, load_index
 from winnow.pipeline.document_splits import to_splits
+from winnow.pipeline.join_paths import has_met
 from winnow.pipeline.ledger import SET_COLUMNS, TABLES, Group, Interval, keep_set, load_profiles, plan, set_name
-from winnow.pipeline.match_task import Answer, MatchTask, Piece, Question, Sources, Structures, forget_others
+from winnow.pipeline.match_task import Answer, Chosen, MatchTask, Piece, Question, Sources, Structures, forget_others
 from winnow.pipeline.progress import Progress
 from winnow.pipeline.publish_matches import recover
 from winnow.pipeline.report import RunReport
@@ -78,7 +80,7 @@ def run(spark: SparkSession, config: Config) -> tuple[RunReport, dict[dt.date, i
         lake = Pinned(config)
         for date in config.dates:
             recover(config.lake, date)
-        intervals = plan(config.lake, config.dates, lake.profiles, full=config.full, only=config.only)
+        intervals = lake.plan()
         work = [interval for interval in intervals if not interval.is_done]
     parts: dict[dt.date, list[Part]] = {interval.date: [] for interval in work}
     undecided: dict[dt.date, list[Any]] = {interval.date: [] for interval in work}
@@ -105,23 +107,35 @@ def run(spark: SparkSession, config: Config) -> tuple[RunReport, dict[dt.date, i
 
 
 PINNED = (
-    "documents", "document_sources", "encoded_documents", "path_documents", "vocabulary", "paths", "patterns",
-    "branches", "selectivity",
+    "profile_patterns", "encoded_documents", "path_documents", "documents", "document_sources", "vocabulary", "paths",
+    "patterns", "branches", "selectivity",
 )  # fmt: skip
 
 
 class Pinned:
-    """The tables of a run at their versions; loaded when something is to be asked, once."""
+    """The tables of a run at their versions; loaded when something is to be asked, once.
+
+    What refers to another table is pinned before it, so that what it refers to is there. Profiles are those that the
+    index has met: one that was revived since may have branches that no path was joined with.
+    """
 
     def __init__(self, config: Config) -> None:
         ensure_tables(config.lake, (*TABLES, "selectivity"))
         self.config = config
-        self.profiles = load_profiles(config.lake)
         names = (*PINNED, "path_branches") if config.index else PINNED
-        self.versions = self.profiles.versions | {name: require_table(config.lake, name).version() for name in names}
+        self._index = load_index(config.lake) if config.index else None
+        met = self._index.note["inputs"]["profiles"] if self._index else None
+        newest = require_table(config.lake, "profiles").version()
+        self.versions = {"profiles": newest if met is None else min(met, newest)}
+        self.versions |= {name: require_table(config.lake, name).version() for name in names}
+        self.profiles = load_profiles(config.lake, self.versions)
         self._postings: dict[tuple[dt.date, str], Postings] = {}
-        self._ids: dict[tuple[dt.date, str], pa.ChunkedArray] = {}
+        self._documents: dict[tuple[dt.date, str], pa.Table] = {}
         self._sources: dict[dt.date, pa.Table] = {}
+
+    def plan(self) -> list[Interval]:
+        config, encoded = self.config, self.versions["encoded_documents"]
+        return plan(config.lake, config.dates, self.profiles, encoded=encoded, full=config.full, only=config.only)
 
     def rows(self, table: str, columns: list[str] | None = None, where: dict[str, Any] | None = None) -> pa.Table:
         return read_rows(self.config.lake, table, columns, where=where, version=self.versions[table])
@@ -166,12 +180,12 @@ class Pinned:
             self._postings[date, batch] = load_postings(self.config.lake, date, batch, version)
         return self._postings[date, batch]
 
-    def ids(self, date: dt.date, batch: str) -> pa.ChunkedArray:
-        """The documents of a batch by their rows."""
-        if (date, batch) not in self._ids:
-            table = self.rows("encoded_documents", ["document_id", "row"], {"ingest_date": date, "batch": batch})
-            self._ids[date, batch] = table.column(0).take(pc.sort_indices(table.column(1)))
-        return self._ids[date, batch]
+    def documents(self, date: dt.date, batch: str) -> pa.Table:
+        """The documents of a batch and their rows."""
+        if (date, batch) not in self._documents:
+            where = {"ingest_date": date, "batch": batch}
+            self._documents[date, batch] = self.rows("encoded_documents", ["document_id", "row"], where)
+        return self._documents[date, batch]
 
     def sources(self, date: dt.date) -> pa.Table:
         if date not in self._sources:
@@ -197,14 +211,13 @@ class Pinned:
 
     def _require_joined(self) -> None:
         """An index that has not met all paths or all branches would lose matches."""
-        done = commit_note(self.config.lake, "path_branches", self.versions["path_branches"])
-        index = commit_note(self.config.lake, "index_partitions")
-        inputs = index.get("inputs", {})
-        current = all(inputs.get(name) == self.versions[name] for name in ("profile_patterns", "patterns", "branches"))
+        note = next((n for _, n in commit_notes(self.config.lake, "path_branches", self.versions["path_branches"])), {})
+        index = self._index
         if (
-            done.get("generation", -1) < int(self._known.generations.max())
-            or done.get("build") != index.get("build")
-            or not current
+            index is None
+            or not has_met(note, self.config.lake, index)
+            or note["generation"] < int(self._known.generations.max())
+            or any(index.note["inputs"][name] != self.versions[name] for name in INPUTS)
         ):
             raise TransientError(
                 "index_stale",
@@ -343,7 +356,7 @@ class _Documents(NamedTuple):
     """Documents of one interval to look at."""
 
     date: dt.date
-    rows: dict[str, Ints | None]  # by batch; None: all
+    chosen: dict[str, Chosen]  # by batch, then by row; None: all
     ids: pa.ChunkedArray | None  # None: all that the interval has
 
 
@@ -352,20 +365,33 @@ def _documents(
 ) -> list[_Documents]:
     """With `joined` only those that could satisfy some profile."""
     batches = [(interval.date, batch) for interval, group in targets for batch in group.batches]
-    chosen = dict(zip(batches, _routed(lake, matcher, joined, batches), strict=True))
+    routed = dict(zip(batches, _routed(lake, matcher, joined, batches), strict=True))
     found = []
     for date in dict.fromkeys(date for date, _ in batches):
-        rows = {batch: own for (day, batch), own in chosen.items() if day == date and (own is None or own.size)}
-        if rows:
-            found.append(_Documents(date, rows, _ids(lake, date, rows)))
+        own = {batch: rows for (day, batch), rows in routed.items() if day == date and (rows is None or rows.size)}
+        if own:
+            known = [lake.documents(date, batch) for batch in own]
+            masks = [_mask(table, rows) for table, rows in zip(known, own.values(), strict=True)]
+            ids = _ids(lake, date, known, masks)
+            found.append(_Documents(date, dict(zip(own, masks, strict=True)), ids))
     return found
 
 
-def _ids(lake: Pinned, date: dt.date, rows: dict[str, Ints | None]) -> pa.ChunkedArray | None:
+def _mask(documents: pa.Table, rows: Ints | None) -> Chosen:
+    if rows is None:
+        return None
+    chosen = np.zeros(1 + max(pc.max(documents.column("row")).as_py() or 0, int(rows.max(initial=0))), np.bool_)
+    chosen[rows] = True
+    return chosen
+
+
+def _ids(lake: Pinned, date: dt.date, documents: list[pa.Table], masks: list[Chosen]) -> pa.ChunkedArray | None:
+    chosen = [
+        table if mask is None else table.filter(pa.array(mask[table.column("row").to_numpy()]))
+        for table, mask in zip(documents, masks, strict=True)
+    ]
+    ids = pa.concat_tables(chosen).column("document_id")
     whole = rows_by_partition(lake.config.lake, "documents", "ingest_date", version=lake.versions["documents"])[date,]
-    parts = [lake.ids(date, batch) for batch in rows]
-    chosen = [ids if own is None else ids.take(pa.array(own)) for ids, own in zip(parts, rows.values(), strict=True)]
-    ids = pa.chunked_array([chunk for part in chosen for chunk in part.chunks], pa.string())
     return None if len(ids) == whole else ids
 
 
@@ -374,9 +400,8 @@ def _pieces(lake: Pinned, documents: _Documents, *, structural: bool) -> list[Pi
     if not structural:
         return [Piece(date, split) for split in to_splits(_files(lake, "documents", date), documents.ids)]
     pieces = []
-    for batch, rows in documents.rows.items():
+    for batch, chosen in documents.chosen.items():
         inverted = tuple(_files(lake, "path_documents", date, batch))
-        chosen = None if rows is None else np.isin(np.arange(len(lake.ids(date, batch))), rows)
         files = _files(lake, "encoded_documents", date, batch)
         pieces += [Piece(date, Structures(uri, chosen, inverted)) for uri in files]
     return pieces

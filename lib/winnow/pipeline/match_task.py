@@ -3,7 +3,6 @@
 import datetime as dt
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from winnow.encoding import EncodedBatch, locations
 from winnow.encoding.restore import restore
 from winnow.engines.twigs import Ints, Longs
+from winnow.errors import DataError
 from winnow.index.lines import find
 from winnow.index.packed import unpack
 from winnow.lake.contracts import load_contract
-from winnow.lake.parts import Part, PartWriter, arrow_schema, filesystem, parquet
+from winnow.lake.parts import Part, PartWriter, arrow_schema, open_parquet, parquet
 from winnow.matcher import BatchMatches, Matcher
 from winnow.pipeline.document_splits import Split, gathered, read_documents
 
@@ -28,11 +27,14 @@ _DOCUMENTS = 4000  # structures of one batch
 _PACKED_BYTES = 4 << 20
 
 
+Chosen = npt.NDArray[np.bool_] | None
+
+
 class Structures(NamedTuple):
     """One data file of `encoded_documents`, and which documents of its batch are meant."""
 
     path: str
-    chosen: npt.NDArray[np.bool_] | None  # by `row`; None: all
+    chosen: Chosen  # by `row`; None: all
     inverted: tuple[str, ...]  # the data files of its batch in `path_documents`
 
 
@@ -105,7 +107,14 @@ class MatchTask:
         self, ids: pa.Array, found: BatchMatches, matcher: Matcher, question: Question, sources: Sources
     ) -> pa.Table:
         named = np.asarray(ids.to_numpy(zero_copy_only=False), "S64")
-        places = sources.places.take(pa.array(np.searchsorted(sources.ids, named)))
+        at = np.minimum(np.searchsorted(sources.ids, named), sources.ids.size - 1)
+        if not sources.ids.size or (sources.ids[at] != named).any():
+            raise DataError(
+                "source_missing",
+                "a document of the interval has no place in document_sources",
+                hint="ingest its file again: nothing is stored twice",
+            )
+        places = sources.places.take(pa.array(at))
         documents = pa.array(found.documents)
         profiles = question.profiles.take(pa.array(found.profiles))
         text, offsets = locations(
@@ -162,39 +171,41 @@ def _structures(source: Structures, matcher: Matcher, path_codes: Longs) -> Iter
 
 def _packed(source: Structures) -> Iterator[pa.RecordBatch]:
     """The chosen rows."""
-    with _open(source.path) as reader:
+    with open_parquet(source.path) as reader:
         for batch in reader.iter_batches(_DOCUMENTS, columns=["document_id", "row", "part", "nodes"]):
             yield batch if source.chosen is None else batch.filter(pa.array(source.chosen[batch.column(1).to_numpy()]))
 
 
 class _Numbers(NamedTuple):
-    """The matcher's path for number n of part p of a batch: `known[starts[p] + n]`."""
+    """The matcher's path for number n of part `parts[k]` of a batch: `known[starts[k] + n]`."""
 
+    parts: Longs
     starts: Longs
     known: Ints
 
     @classmethod
     def load(cls, source: Structures, path_codes: Longs) -> "_Numbers":
         """Of the parts that a file has."""
-        with _open(source.path) as reader:
-            parts = reader.read(columns=["part"]).column(0).unique()
+        with open_parquet(source.path) as reader:
+            own = reader.read(columns=["part"]).column(0).unique()
         columns = ["path_id", "part", "number"]
-        rows = parquet(list(source.inverted)).to_table(columns=columns, filter=pc.field("part").isin(parts))
+        rows = parquet(list(source.inverted)).to_table(columns=columns, filter=pc.field("part").isin(own))
         code, part, number = (column.to_numpy().astype(np.int64) for column in rows.columns)
-        sizes = np.zeros(part.max(initial=-1) + 1, np.int64)
-        np.maximum.at(sizes, part, number + 1)
+        parts, at = np.unique(part, return_inverse=True)
+        if parts.size < len(own):
+            raise DataError(
+                "structure_broken",
+                f"path_documents does not explain the numbers in {source.path}",
+                hint="remove its batch from encoded_documents: the next run encodes the documents anew",
+            )
+        sizes = np.zeros(parts.size, np.int64)
+        np.maximum.at(sizes, at, number + 1)
         starts = np.concatenate([[0], np.cumsum(sizes)])
         known = np.full(starts[-1], -1, np.int32)
-        known[starts[part] + number] = find(path_codes, code)
-        return cls(starts, known)
+        known[starts[at] + number] = find(path_codes, code)
+        return cls(parts, starts, known)
 
     def paths(self, numbers: Ints, ends: Longs, parts: Ints) -> Ints:
-        found: Ints = self.known[np.repeat(self.starts[parts], np.diff(ends)) + numbers]
+        starts = self.starts[np.searchsorted(self.parts, parts)]
+        found: Ints = self.known[np.repeat(starts, np.diff(ends)) + numbers]
         return found
-
-
-@contextmanager
-def _open(uri: str) -> Iterator[pq.ParquetFile]:
-    files, path = filesystem(uri)
-    with files.open_input_file(path) as stream:
-        yield pq.ParquetFile(stream)

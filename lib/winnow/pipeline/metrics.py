@@ -15,6 +15,8 @@ def keep_metrics(lake: str, run_id: str, date: dt.date, reports: list[RunReport]
     for report in reports:
         for name, number in [*report.counts.items(), *((f"seconds: {k}", v) for k, v in report.seconds.items())]:
             values[report.job, name] = values.get((report.job, name), 0.0) + number
+    if not values:
+        return
     rows = pa.table(
         {
             "run_id": [run_id] * len(values),
