@@ -23,7 +23,7 @@ from winnow.lake.store import (
     read_rows,
     require_table,
     rows_since,
-    standing_note,
+    seen_by,
     state,
     write_rows,
 )
@@ -78,7 +78,7 @@ def test_rows_that_break_a_constraint_are_refused(lake: str) -> None:
 
 def add_labels(lake: str, *labels: str) -> int:
     rows = pa.table({"symbol": pa.array(range(len(labels)), pa.int32()), "label": list(labels)})
-    return commit_parts(lake, "vocabulary", write_rows(lake, "vocabulary", rows), {}, {"labels": labels})
+    return commit_parts(lake, "vocabulary", write_rows(lake, "vocabulary", rows), {}, {"seen": {"labels": labels}})
 
 
 def test_a_table_is_as_it_is_now(lake: str) -> None:
@@ -89,7 +89,7 @@ def test_a_table_is_as_it_is_now(lake: str) -> None:
     assert read_rows(lake, "vocabulary").num_rows == 11
     assert read_rows(lake, "vocabulary", version=3).num_rows == 3
     assert [version for version, _ in commit_notes(lake, "vocabulary")] == list(range(11, 0, -1))
-    assert commit_note(lake, "vocabulary", 2) == {"labels": ["l2"]}
+    assert commit_note(lake, "vocabulary", 2) == {"seen": {"labels": ["l2"]}}
     assert commit_note(lake, "vocabulary", 12) == {}
     other = deltalake.DeltaTable(f"{lake}/vocabulary")
     other.delete("label = 'l1'")
@@ -119,7 +119,7 @@ def test_notes_are_those_of_their_versions_while_others_write(lake: str, monkeyp
     seen = deltalake.DeltaTable(f"{lake}/vocabulary")
     add_labels(lake, "b")
     monkeypatch.setattr(store, "require_table", lambda *_: seen)  # the other one came just after
-    assert list(commit_notes(lake, "vocabulary")) == [(1, {"labels": ["a"]})]
+    assert list(commit_notes(lake, "vocabulary")) == [(1, {"seen": {"labels": ["a"]}})]
 
 
 def test_rows_since_a_mark(lake: str) -> None:
@@ -127,7 +127,7 @@ def test_rows_since_a_mark(lake: str) -> None:
 
     def since(seen: object) -> tuple[list[str], bool]:
         version = require_table(lake, "vocabulary").version()
-        found = rows_since(lake, "vocabulary", ["label"], seen, version)
+        found = rows_since(lake, "vocabulary", ["label"], {"vocabulary": seen}, version)
         return sorted(found.rows.column(0).to_pylist()), found.is_grown
 
     seen = mark(lake, "vocabulary", add_labels(lake, "a", "b"))
@@ -141,10 +141,10 @@ def test_rows_since_a_mark(lake: str) -> None:
 
 def test_a_note_stands_until_something_else_changes_the_table(lake: str) -> None:
     ensure_tables(lake, ["vocabulary"])
-    assert standing_note(lake, "vocabulary") == {}
+    assert seen_by(lake, "vocabulary") == {}
     add_labels(lake, "a")
     add_labels(lake, "b")
     require_table(lake, "vocabulary").optimize.compact()
-    assert standing_note(lake, "vocabulary") == commit_note(lake, "vocabulary") == {"labels": ["b"]}
+    assert seen_by(lake, "vocabulary") == commit_note(lake, "vocabulary")["seen"] == {"labels": ["b"]}
     require_table(lake, "vocabulary").restore(1)
-    assert standing_note(lake, "vocabulary") == {}
+    assert seen_by(lake, "vocabulary") == {}
