@@ -179,9 +179,9 @@ class Matcher:
         return self._match(batch, lambda d: data[offsets[d] : offsets[d + 1]].tobytes())
 
     def match_encoded(self, batch: EncodedBatch) -> BatchMatches:
-        """One batch that was encoded with this matcher's tables, for profiles that ask for structure only."""
-        if self.engine.needs_values or self._hybrid:
-            raise UsageError("structure_only", "some profiles ask for more than structure", hint="match the contents")
+        """One batch that was encoded with this matcher's tables, with values where profiles ask for them."""
+        if self._hybrid:
+            raise UsageError("content_needed", "libxml2 decides some profiles", hint="match the contents")
         return self._match(batch, None)
 
     def _mark_hybrid(self) -> None:

@@ -4,6 +4,7 @@ Path 0 is the document itself: no parent, no symbol, depth 0. The path of a root
 """
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,8 @@ class PathTable:
         self._parents = np.full(1024, -1, np.int32)
         self._symbols = np.full(1024, -1, np.int32)
         self._depths = np.zeros(1024, np.int32)
-        self._ids: dict[tuple[int, int], int] = {}
+        self._count = 1
+        self._by_step: dict[tuple[int, int], int] | None = None
         self.extend(rows)
 
     @classmethod
@@ -43,21 +45,33 @@ class PathTable:
         count = parents.size + 1
         if (parents < 0).any() or (parents >= np.arange(1, count)).any():
             raise DataError("path_gap", "a path comes before its parent")
-        table._ids = dict(zip(zip(parents.tolist(), symbols.tolist(), strict=True), range(1, count), strict=True))
-        if len(table) < count:
+        if np.unique(parents.astype(np.int64) << 32 | symbols).size < parents.size:
             raise DataError("path_conflict", "a label under one path has two paths")
+        table._count = count
         table._parents, table._symbols = (np.append(-1, column).astype(np.int32) for column in (parents, symbols))
         table._depths = _depths(table._parents)
         return table
 
     def __len__(self) -> int:
-        return len(self._ids) + 1
+        return self._count
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_by_step": None}
+
+    @property
+    def _ids(self) -> dict[tuple[int, int], int]:
+        """Made when paths are asked for or come; whoever only knows them does without."""
+        if self._by_step is None:
+            steps = zip(self._parents[1 : self._count].tolist(), self._symbols[1 : self._count].tolist(), strict=True)
+            self._by_step = dict(zip(steps, range(1, self._count), strict=True))
+        return self._by_step
 
     def add(self, parent: int, symbol: int) -> int:
         """The id of the path that continues `parent` with `symbol`, a new one if there is none."""
-        count = len(self)
+        count = self._count
         path = self._ids.setdefault((parent, symbol), count)
         if path == count:
+            self._count += 1
             if count == self._parents.size:
                 self._parents, self._symbols, self._depths = (
                     np.concatenate([column, np.empty_like(column)])

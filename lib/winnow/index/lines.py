@@ -77,5 +77,6 @@ def find(codes: Longs, wanted: Longs) -> Longs:
     if not codes.size:
         return np.full(wanted.size, -1, np.int64)
     order = np.argsort(codes, kind="stable")
-    at = np.minimum(np.searchsorted(codes, wanted, sorter=order), codes.size - 1)
-    return np.where(codes[order[at]] == wanted, order[at], -1)
+    ascending = codes[order]
+    at = np.minimum(np.searchsorted(ascending, wanted), codes.size - 1)
+    return np.where(ascending[at] == wanted, order[at], -1)

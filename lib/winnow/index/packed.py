@@ -19,8 +19,22 @@ def pack(numbers: Ints, ends: Longs) -> pa.BinaryArray:
     >>> pack(np.array([7, 8, 300], np.int32), np.array([0, 2, 3])).to_pylist()
     [b'\\x0e\\x02', b'\\xd8\\x04']
     """
-    data, offsets = _pack(np.ascontiguousarray(numbers, np.int32), np.ascontiguousarray(ends, np.int64))
-    return pa.BinaryArray.from_buffers(pa.binary(), offsets.size - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+    return binary(*_pack(np.ascontiguousarray(numbers, np.int32), np.ascontiguousarray(ends, np.int64)))
+
+
+def binary(data: Bytes, offsets: Ints | Longs) -> pa.BinaryArray:
+    """Items `data[offsets[k]:offsets[k + 1]]`."""
+    buffers = [None, pa.py_buffer(np.ascontiguousarray(offsets, np.int32)), pa.py_buffer(data)]
+    return pa.BinaryArray.from_buffers(pa.binary(), offsets.size - 1, buffers)
+
+
+def items(column: pa.BinaryArray) -> tuple[Bytes, Ints]:
+    """The data and offsets of `binary`."""
+    _, offsets, data = column.buffers()
+    bounds = (
+        np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1] if len(column) else _NO_RUNS
+    )
+    return np.frombuffer(data, np.uint8) if data else _NO_BYTES, bounds
 
 
 def unpack(runs: pa.BinaryArray) -> tuple[Ints, Longs]:
@@ -30,9 +44,7 @@ def unpack(runs: pa.BinaryArray) -> tuple[Ints, Longs]:
     >>> numbers.tolist(), ends.tolist()
     ([7, 8, 300], [0, 2, 3])
     """
-    _, offsets, data = runs.buffers()
-    bounds = np.frombuffer(offsets, np.int32)[runs.offset : runs.offset + len(runs) + 1] if len(runs) else _NO_RUNS
-    return _unpack(np.frombuffer(data, np.uint8) if data else _NO_BYTES, bounds)
+    return _unpack(*items(runs))
 
 
 _NO_BYTES = np.frombuffer(b"", np.uint8)

@@ -116,17 +116,22 @@ class PartWriter:
     def _open(self) -> pq.ParquetWriter:
         self._name = f"{self._folder}part-{uuid.uuid4()}.zstd.parquet"
         self._filesystem.create_dir(f"{self._root}/{self._folder}", recursive=True)
-        unique = set(self._contract.key) if len(self._contract.key) == 1 else set()
-        plain = [f.name for f in self._schema if not pa.types.is_binary(f.type) and f.name not in unique]
+        key = set(self._contract.key) - set(self._contract.partition_by)  # one column of it has no value twice
+        plain = [f.name for f in self._schema if not pa.types.is_binary(f.type) and {f.name} != key]
         return pq.ParquetWriter(
             f"{self._root}/{self._name}",
             self._schema,
             filesystem=self._filesystem,
-            compression="zstd",
-            compression_level=1,
+            **self._compression(),
             use_dictionary=plain,
             write_statistics=plain,
         )
+
+    def _compression(self) -> dict[str, Any]:
+        codecs = {c.name: c.codec for c in self._contract.columns if c.name in self._schema.names}
+        if set(codecs.values()) == {"zstd"}:
+            return {"compression": "zstd", "compression_level": 1}
+        return {"compression": codecs, "compression_level": {name: 1 for name in codecs if codecs[name] == "zstd"}}
 
     def close(self) -> list[Part]:
         """The parts written, in order."""

@@ -64,7 +64,7 @@ def _require_master(master: str) -> None:
 
 def driver_host(session: SparkSession) -> str:
     """The address at which executors reach this process."""
-    return str(session.sparkContext.getConf().get("spark.driver.host", "127.0.0.1"))
+    return str(session.conf.get("spark.driver.host", "127.0.0.1"))
 
 
 def _submit_arguments() -> str:

@@ -193,8 +193,8 @@ class _Change:
         held = self._held()
         came = _came(lake, versions) if held.entries.size and not self._config.rebuild else None
         if came is not None:
-            new = np.setdiff1d(_wanted(lake, versions, came), held.entries)
-            gone = np.zeros(0, np.int64)
+            wanted = _wanted(lake, versions, came)
+            new, gone = wanted[~np.isin(wanted, held.entries)], np.zeros(0, np.int64)
         else:
             wanted = _wanted(lake, versions, open_version(lake, "profile_patterns", versions["profile_patterns"]))
             new, gone = np.setdiff1d(wanted, held.entries), np.setdiff1d(held.entries, wanted)

@@ -1,19 +1,21 @@
-"""What a worker does with its share of new documents: their structure, which have which path, a sample. No Spark."""
+"""What a worker does with its share of new documents: their encoding, which have which path, a sample. No Spark."""
 
 import datetime as dt
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from winnow.encoding import EncodedBatch, Encoder, PathTable, Status, Vocabulary
 from winnow.encoding.jit import kernel
+from winnow.encoding.restore import Flags, stored_values
+from winnow.engines.symbols import PathSymbols
 from winnow.engines.twigs import Ints, Longs
 from winnow.errors import DataError
 from winnow.index.codes import path_codes, text_codes
-from winnow.index.packed import pack
+from winnow.index.packed import binary, pack
 from winnow.lake.contracts import load_contract
 from winnow.lake.parts import Part, PartWriter
 from winnow.pipeline.document_splits import Split, read_documents
@@ -50,18 +52,16 @@ class EncodeTask:
 
     def __call__(self, splits: Iterable[Split]) -> Encoded:
         vocabulary, paths = Vocabulary(), PathTable()
-        encoder = Encoder(vocabulary, paths)
+        encoder, symbols = Encoder(vocabulary, paths), PathSymbols(paths, vocabulary)
         partition = {"ingest_date": self.date, "batch": self.batch}
         outs = [PartWriter(self.lake, load_contract(table), partition) for table in TABLES]
         documents_out, paths_out, samples_out = outs
         met: list[tuple[Ints, Ints]] = []
         pairs = documents = nodes = 0
         for ids, contents, first in read_documents(splits):
-            batch = encoder.encode(contents, values=False)
+            batch = encoder.encode(contents, values=True)
             self._require_whole(batch, ids)
-            numbers = np.arange(first, first + len(contents), dtype=np.int32)
-            columns = [ids, pa.array(numbers), self._part(len(contents)), pack(batch.path, batch.doc_offsets)]
-            documents_out.write(pa.table(columns, names=["document_id", "row", "part", "nodes"]))
+            documents_out.write(self._encoded(batch, ids, first, symbols.signed() < 0))
             self._keep_sample(samples_out, ids, contents)
             met.append(_distinct(batch, len(paths), first))
             pairs += met[-1][0].size
@@ -76,6 +76,18 @@ class EncodeTask:
         seen = SeenPaths(tuple(vocabulary.labels()), paths.parents.copy(), paths.symbols.copy())
         parts = [part for out in outs for part in out.close()]
         return Encoded(parts, seen, documents, nodes)
+
+    def _encoded(self, batch: EncodedBatch, ids: pa.Array, first: int, is_attribute: Flags) -> pa.Table:
+        stored = stored_values(batch, is_attribute)
+        columns: dict[str, Any] = {
+            "document_id": ids,
+            "row": np.arange(first, first + len(ids), dtype=np.int32),
+            "part": self._part(len(ids)),
+            "nodes": pack(batch.path, batch.doc_offsets),
+            "spans": pack(stored.numbers, stored.ends),
+            "values": binary(stored.data, stored.offsets),
+        }
+        return pa.table(columns)
 
     def _keep_sample(self, out: PartWriter, ids: pa.Array, contents: list[bytes]) -> None:
         rank = ranks(ids)

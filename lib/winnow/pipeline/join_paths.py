@@ -27,10 +27,10 @@ from winnow.index.trees import load_tree, may_fit, tree_of
 from winnow.lake.contracts import load_contract
 from winnow.lake.locks import table_lock
 from winnow.lake.parts import Part, PartWriter, arrow_schema
-from winnow.lake.store import adopt, commit_note, commit_parts, ensure_tables
+from winnow.lake.store import adopt, commit_note, commit_parts, ensure_tables, require_table
 from winnow.pipeline.build_index import Index, load_index
 from winnow.pipeline.report import RunReport
-from winnow.pipeline.words import KnownPaths, load_paths, load_vocabulary
+from winnow.pipeline.words import KnownPaths, shared_words
 
 SMALL = 5000  # new branches
 MANY = 10  # times as many paths as branches: most are ruled out before they are sorted
@@ -50,8 +50,8 @@ def run(spark: SparkSession, config: Config) -> RunReport:
         index = load_index(lake)
         if index is None:
             raise DataError("index_missing", "there is no index to join with", hint="run build_index first")
-        vocabulary = load_vocabulary(lake)
-        known = load_paths(lake, vocabulary)
+        paths = require_table(lake, "paths").version()  # their labels are in every later version of the vocabulary
+        vocabulary, known = shared_words(lake, paths=paths, vocabulary=require_table(lake, "vocabulary").version())
         done = commit_note(lake, "path_branches")
         generation = done.get("generation", 0)
         build = done["build"] if done.get("index") == index.table_id(lake) else 0

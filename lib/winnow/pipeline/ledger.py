@@ -68,15 +68,14 @@ class Profiles:
         return self.rows.select([*SET_COLUMNS, "class"]).filter(pc.and_(begun, goes_on))
 
 
-def load_profiles(lake: str, versions: Mapping[str, int]) -> Profiles:
-    """At these versions of `profiles` and `profile_patterns`."""
+def load_profiles(lake: str, version: int, encoded: pa.Table) -> Profiles:
+    """At this version of `profiles`, with rows of `profile_patterns`."""
     query = """
         SELECT profiles.* EXCLUDE (xpath, namespaces, ordered, state), class FROM profiles
-        JOIN profile_patterns USING (profile_id, profile_version)
+        JOIN encoded USING (profile_id, profile_version)
         WHERE state = 'active' AND class <> 'rejected' AND alternative <= 0 ORDER BY profile_id
     """
-    tables = {name: open_version(lake, name, versions[name]) for name in ("profiles", "profile_patterns")}
-    return Profiles(sql(query, **tables))
+    return Profiles(sql(query, profiles=open_version(lake, "profiles", version), encoded=encoded))
 
 
 def set_name(rows: pa.Table) -> str:

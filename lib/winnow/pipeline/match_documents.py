@@ -6,7 +6,8 @@ starts.
 Writes: profile_sets, undecided and, per interval, matches_staged in one commit that names those versions.
 
 Documents that were never asked are read and matched as a whole. Those that were asked before meet new profiles only:
-paths say which documents could satisfy them, structure alone answers what needs no values, and only the rest is read.
+paths say which documents could satisfy them, and how they were encoded answers native ones; only what libxml2 decides
+is read again.
 Profiles that outgrow a task's memory are asked shard by shard, each of those documents that their paths, and then their
 values, let through.
 """
@@ -47,13 +48,13 @@ from winnow.pipeline.build_index import INPUTS, load_index
 from winnow.pipeline.document_splits import to_splits
 from winnow.pipeline.join_paths import has_met
 from winnow.pipeline.ledger import SET_COLUMNS, TABLES, Group, Interval, keep_set, load_profiles, plan, set_name
-from winnow.pipeline.match_task import Answer, Chosen, MatchTask, Piece, Question, Sources, Structures, forget_others
+from winnow.pipeline.match_task import Answer, Chosen, Encodings, MatchTask, Piece, Question, Sources, forget_others
 from winnow.pipeline.progress import Progress
 from winnow.pipeline.publish_matches import recover
 from winnow.pipeline.report import RunReport
 from winnow.pipeline.routing import Postings, homes_of, load_postings, route
 from winnow.pipeline.sample_values import load_selectivity
-from winnow.pipeline.words import KnownPaths, load_paths, load_vocabulary
+from winnow.pipeline.words import KnownPaths, shared_words
 from winnow.values.selectivity import Selectivity
 from winnow.xpath import compile_profile
 
@@ -107,8 +108,8 @@ def run(spark: SparkSession, config: Config) -> tuple[RunReport, dict[dt.date, i
 
 
 PINNED = (
-    "profile_patterns", "encoded_documents", "path_documents", "documents", "document_sources", "vocabulary", "paths",
-    "patterns", "branches", "selectivity",
+    "profile_patterns", "encoded_documents", "path_documents", "documents", "document_sources", "paths", "patterns",
+    "branches", "vocabulary", "selectivity",
 )  # fmt: skip
 
 
@@ -128,7 +129,9 @@ class Pinned:
         newest = require_table(config.lake, "profiles").version()
         self.versions = {"profiles": newest if met is None else min(met, newest)}
         self.versions |= {name: require_table(config.lake, name).version() for name in names}
-        self.profiles = load_profiles(config.lake, self.versions)
+        columns = ["profile_id", "profile_version", "class", "alternative", "pattern_id"]
+        self._encoded = self.rows("profile_patterns", columns)
+        self.profiles = load_profiles(config.lake, self.versions["profiles"], self._encoded)
         self._postings: dict[tuple[dt.date, str], Postings] = {}
         self._documents: dict[tuple[dt.date, str], pa.Table] = {}
         self._sources: dict[dt.date, pa.Table] = {}
@@ -142,37 +145,31 @@ class Pinned:
 
     def with_patterns(self, ask: pa.Table) -> pa.Table:
         """The same profiles, each with the list of its alternatives' patterns."""
-        query = """
-            SELECT ask.*, patterns FROM ask LEFT JOIN (
-                SELECT profile_id, profile_version, list(pattern_id ORDER BY alternative) AS patterns
-                FROM encoded SEMI JOIN ask USING (profile_id, profile_version) WHERE alternative >= 0 GROUP BY ALL
-            ) USING (profile_id, profile_version) ORDER BY profile_id
-        """
-        columns = ["profile_id", "profile_version", "alternative", "pattern_id"]
-        encoded = self._chosen("profile_patterns", columns, "profile_id", ask.column("profile_id"))
-        return sql(query, ask=ask, encoded=encoded)
+        slot = pc.index_in(self._encoded.column("profile_id"), value_set=ask.column("profile_id").combine_chunks())
+        rows = self._encoded.append_column("slot", slot).filter(pc.is_valid(slot))
+        slots, versions, numbers = (rows.column(n).to_numpy() for n in ("slot", "profile_version", "alternative"))
+        own = (versions == ask.column("profile_version").to_numpy()[slots]) & (numbers >= 0)
+        order = np.lexsort((numbers[own], slots[own]))
+        ends = np.concatenate([[0], np.cumsum(np.bincount(slots[own], minlength=ask.num_rows))]).astype(np.int32)
+        patterns = rows.column("pattern_id").combine_chunks().filter(pa.array(own)).take(pa.array(order))
+        return ask.append_column("patterns", pa.ListArray.from_arrays(pa.array(ends), patterns))
 
     def patterns(self, ask: pa.Table) -> pa.Table:
         """Those of profiles that come with the list of theirs."""
-        columns = ["pattern_id", "twig", "labels", "tests", "valued"]
+        columns = ["pattern_id", "twig", "labels", "tests"]
         wanted = ask.column("patterns").combine_chunks().flatten().unique()
-        return self._chosen("patterns", columns, "pattern_id", wanted)
-
-    def _chosen(self, table: str, columns: list[str], key: str, wanted: pa.Array | pa.ChunkedArray) -> pa.Table:
-        return read_chosen(self.config.lake, table, columns, key, wanted, version=self.versions[table])
+        version = self.versions["patterns"]
+        return read_chosen(self.config.lake, "patterns", columns, "pattern_id", wanted, version=version)
 
     @cached_property
     def words(self) -> Words:
         """Shared by the matchers of a run: they only grow where they match, which is in the workers."""
-        return Words(self._vocabulary, self._known.table, self._known.codes)
+        return Words(self._known[0], self._known[1].table, self._known[1].codes)
 
     @cached_property
-    def _vocabulary(self) -> Vocabulary:
-        return load_vocabulary(self.config.lake, self.versions["vocabulary"])
-
-    @cached_property
-    def _known(self) -> KnownPaths:
-        return load_paths(self.config.lake, self._vocabulary, self.versions["paths"])
+    def _known(self) -> tuple[Vocabulary, KnownPaths]:
+        versions = {name: self.versions[name] for name in ("vocabulary", "paths")}
+        return shared_words(self.config.lake, **versions)
 
     def postings(self, date: dt.date, batch: str) -> Postings:
         if (date, batch) not in self._postings:
@@ -216,7 +213,7 @@ class Pinned:
         if (
             index is None
             or not has_met(note, self.config.lake, index)
-            or note["generation"] < int(self._known.generations.max())
+            or note["generation"] < int(self._known[1].generations.max())
             or any(index.note["inputs"][name] != self.versions[name] for name in INPUTS)
         ):
             raise TransientError(
@@ -252,7 +249,7 @@ def _shards(ask: pa.Table, size: int, lake: Pinned) -> list[pa.Table]:
 
 class _Split(NamedTuple):
     ask: pa.Table
-    structural: bool
+    encoded: bool  # answered by encoded_documents, or else by documents
 
 
 def _questions(
@@ -262,7 +259,7 @@ def _questions(
     routed = lake.config.index and (asked_before or sharded)
     with report.stage("index"):
         patterns = lake.patterns(ask)
-        split = _by_need(ask, patterns) if routed and asked_before else [_Split(ask, structural=False)]
+        split = _by_need(ask) if routed and asked_before else [_Split(ask, encoded=False)]
     asked: list[tuple[_Split, Matcher, list[_Documents]]] = []
     for part in split:
         with report.stage("index"):
@@ -275,7 +272,7 @@ def _questions(
         sources = _sources(lake, [own for _, _, documents in asked for own in documents])
         found = []
         for part, matcher, documents in asked:
-            pieces = [piece for own in documents for piece in _pieces(lake, own, structural=part.structural)]
+            pieces = [piece for own in documents for piece in _pieces(lake, own, encoded=part.encoded)]
             if pieces:
                 profiles = part.ask.select(SET_COLUMNS).combine_chunks()
                 packed = pickle.dumps(matcher, protocol=5)
@@ -311,18 +308,10 @@ def _routed(lake: Pinned, matcher: Matcher, joined: Joined | None, batches: list
     return route(matcher.engine.store, joined, postings) or everything
 
 
-def _by_need(ask: pa.Table, known: pa.Table) -> list[_Split]:
-    """Profiles that structure answers, and the others."""
-    patterns = ask.column("patterns").combine_chunks()
-    valued = known.filter(known.column("valued")).column("pattern_id").combine_chunks()
-    needs = pc.is_in(patterns.flatten(), value_set=valued).to_numpy(zero_copy_only=False)
-    owner = np.repeat(np.arange(ask.num_rows), pc.fill_null(pc.list_value_length(patterns), 0).to_numpy())
-    reads = pc.equal(ask.column("class"), "hybrid").to_numpy()
-    reads = reads | (np.bincount(owner, needs, minlength=ask.num_rows) > 0)
-    parts = [
-        _Split(ask.filter(pa.array(~reads)), structural=True),
-        _Split(ask.filter(pa.array(reads)), structural=False),
-    ]
+def _by_need(ask: pa.Table) -> list[_Split]:
+    """Native profiles, and those that libxml2 decides."""
+    hybrid = pc.equal(ask.column("class"), "hybrid")
+    parts = [_Split(ask.filter(pc.invert(hybrid)), encoded=True), _Split(ask.filter(hybrid), encoded=False)]
     return [part for part in parts if part.ask.num_rows]
 
 
@@ -395,15 +384,15 @@ def _ids(lake: Pinned, date: dt.date, documents: list[pa.Table], masks: list[Cho
     return None if len(ids) == whole else ids
 
 
-def _pieces(lake: Pinned, documents: _Documents, *, structural: bool) -> list[Piece]:
+def _pieces(lake: Pinned, documents: _Documents, *, encoded: bool) -> list[Piece]:
     date = documents.date
-    if not structural:
+    if not encoded:
         return [Piece(date, split) for split in to_splits(_files(lake, "documents", date), documents.ids)]
     pieces = []
     for batch, chosen in documents.chosen.items():
         inverted = tuple(_files(lake, "path_documents", date, batch))
         files = _files(lake, "encoded_documents", date, batch)
-        pieces += [Piece(date, Structures(uri, chosen, inverted)) for uri in files]
+        pieces += [Piece(date, Encodings(uri, chosen, inverted)) for uri in files]
     return pieces
 
 
@@ -439,7 +428,10 @@ def _distribute(
     if not questions:
         return []
     context = spark.sparkContext
-    tasks = min(sum(len(pieces) for _, pieces in questions), context.defaultParallelism * 2)
+    pieces = [piece for _, own in questions for piece in own]
+    # What is encoded is even, and soon done: one task a core. Documents are not.
+    waves = 1 if all(isinstance(piece.source, Encodings) for piece in pieces) else 2
+    tasks = min(len(pieces), context.defaultParallelism * waves)
     shared = context.broadcast(questions)
 
     def answer(index: int) -> list[tuple[int, Answer]]:

@@ -12,25 +12,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from winnow.encoding import EncodedBatch, locations
-from winnow.encoding.restore import restore
+from winnow.encoding.restore import StoredValues, restore
+from winnow.engines.symbols import PathSymbols
 from winnow.engines.twigs import Ints, Longs
 from winnow.errors import DataError
 from winnow.index.lines import find
-from winnow.index.packed import unpack
+from winnow.index.packed import items, unpack
 from winnow.lake.contracts import load_contract
 from winnow.lake.parts import Part, PartWriter, arrow_schema, open_parquet, parquet
 from winnow.matcher import BatchMatches, Matcher
 from winnow.pipeline.document_splits import Split, gathered, read_documents
 
 TABLE = "matches_staged"
-_DOCUMENTS = 4000  # structures of one batch
+_DOCUMENTS = 4000  # encoded ones of one batch
 _PACKED_BYTES = 4 << 20
 
 
 Chosen = npt.NDArray[np.bool_] | None
 
 
-class Structures(NamedTuple):
+class Encodings(NamedTuple):
     """One data file of `encoded_documents`, and which documents of its batch are meant."""
 
     path: str
@@ -39,10 +40,10 @@ class Structures(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Documents of one interval: to be read, or known by their structure."""
+    """Documents of one interval: to be read, or known by their encoding."""
 
     date: dt.date
-    source: Split | Structures
+    source: Split | Encodings
 
 
 class Sources(NamedTuple):
@@ -151,28 +152,36 @@ def _matcher(question: Question) -> Matcher:
 
 
 def _matches(
-    source: Split | Structures, matcher: Matcher, question: Question
+    source: Split | Encodings, matcher: Matcher, question: Question
 ) -> Iterator[tuple[pa.Array, BatchMatches]]:
     if isinstance(source, Split):
         for ids, contents, _ in read_documents([source]):
             yield ids, matcher.match_contents(contents)
     else:
-        for ids, batch in _structures(source, matcher, question.path_codes):
+        for ids, batch in _encoded(source, matcher, question.path_codes):
             yield ids, matcher.match_encoded(batch)
 
 
-def _structures(source: Structures, matcher: Matcher, path_codes: Longs) -> Iterator[tuple[pa.Array, EncodedBatch]]:
+def _encoded(source: Encodings, matcher: Matcher, path_codes: Longs) -> Iterator[tuple[pa.Array, EncodedBatch]]:
     numbers = _Numbers.load(source, path_codes)
-    for rows in gathered(_packed(source), _DOCUMENTS, _PACKED_BYTES):
-        nodes, ends = unpack(rows.column(3))
-        paths = numbers.paths(nodes, ends, rows.column(2).to_numpy())
-        yield rows.column(0), restore(paths, ends, matcher.paths)
+    values = ["spans", "values"] if matcher.engine.needs_values else []
+    is_attribute = PathSymbols(matcher.paths, matcher.vocabulary).signed() < 0
+    for rows in gathered(_packed(source, values), _DOCUMENTS, _PACKED_BYTES):
+        nodes, ends = unpack(rows.column("nodes"))
+        paths = numbers.paths(nodes, ends, rows.column("part").to_numpy())
+        stored = _values(rows) if values else None
+        yield rows.column("document_id"), restore(paths, ends, matcher.paths, stored, is_attribute)
 
 
-def _packed(source: Structures) -> Iterator[pa.RecordBatch]:
+def _values(rows: pa.RecordBatch) -> StoredValues:
+    data, offsets = items(rows.column("values"))
+    return StoredValues(*unpack(rows.column("spans")), data[offsets[0] :], (offsets - offsets[0]).astype(np.int64))
+
+
+def _packed(source: Encodings, values: list[str]) -> Iterator[pa.RecordBatch]:
     """The chosen rows."""
     with open_parquet(source.path) as reader:
-        for batch in reader.iter_batches(_DOCUMENTS, columns=["document_id", "row", "part", "nodes"]):
+        for batch in reader.iter_batches(_DOCUMENTS, columns=["document_id", "row", "part", "nodes", *values]):
             yield batch if source.chosen is None else batch.filter(pa.array(source.chosen[batch.column(1).to_numpy()]))
 
 
@@ -184,7 +193,7 @@ class _Numbers(NamedTuple):
     known: Ints
 
     @classmethod
-    def load(cls, source: Structures, path_codes: Longs) -> "_Numbers":
+    def load(cls, source: Encodings, path_codes: Longs) -> "_Numbers":
         """Of the parts that a file has."""
         with open_parquet(source.path) as reader:
             own = reader.read(columns=["part"]).column(0).unique()

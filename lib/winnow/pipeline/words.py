@@ -1,6 +1,7 @@
 """The two tables that only grow, `vocabulary` and `paths`: load them, and add what is new under their locks."""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from winnow.engines.twigs import Longs
 from winnow.errors import DataError
 from winnow.index.codes import DOCUMENT_CODE, path_codes, text_codes
 from winnow.lake.locks import table_lock
-from winnow.lake.store import commit_parts, read_rows, write_rows
+from winnow.lake.store import commit_parts, read_rows, require_table, write_rows
 from winnow.pipeline.encode_task import SeenPaths
 
 _SHOWN = 500  # characters of a path; documents are hostile, and depth times length is a lot
@@ -54,6 +55,18 @@ def load_paths(lake: str, vocabulary: Vocabulary, version: int | None = None) ->
     if not np.array_equal(path_codes(table.parents, table.symbols, text_codes(vocabulary.labels())), codes):
         raise DataError("path_codes", "the paths and the vocabulary do not belong together", hint="restore both tables")
     return KnownPaths(table, codes, np.concatenate([[0], rows.column("generation").to_numpy()]).astype(np.int64))
+
+
+@lru_cache(maxsize=1)
+def _shared(lake: str, *_: str | int, vocabulary: int, paths: int) -> tuple[Vocabulary, KnownPaths]:
+    words = load_vocabulary(lake, vocabulary)
+    return words, load_paths(lake, words, paths)
+
+
+def shared_words(lake: str, *, vocabulary: int, paths: int) -> tuple[Vocabulary, KnownPaths]:
+    """Both at these versions, kept for the next job of a run; nobody may add to them."""
+    tables = (str(require_table(lake, name).metadata().id) for name in ("vocabulary", "paths"))
+    return _shared(lake, *tables, vocabulary=vocabulary, paths=paths)
 
 
 def add_paths(lake: str, seen: Iterable[SeenPaths], run: Mapping[str, Any]) -> int:
