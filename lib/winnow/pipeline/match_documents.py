@@ -29,7 +29,8 @@ from winnow.engines import DEFAULT_ENGINE
 from winnow.engines.twigs import Ints
 from winnow.errors import TransientError
 from winnow.index.assemble import Asked, Joined, Words, assemble
-from winnow.lake.parts import Part
+from winnow.lake.contracts import load_contract
+from winnow.lake.parts import Part, arrow_schema
 from winnow.lake.session import driver_host
 from winnow.lake.sql import sql
 from winnow.lake.store import (
@@ -134,7 +135,6 @@ class Pinned:
         self.profiles = load_profiles(config.lake, self.versions["profiles"], self._encoded)
         self._postings: dict[tuple[dt.date, str], Postings] = {}
         self._documents: dict[tuple[dt.date, str], pa.Table] = {}
-        self._sources: dict[dt.date, pa.Table] = {}
 
     def plan(self) -> list[Interval]:
         config, encoded = self.config, self.versions["encoded_documents"]
@@ -183,12 +183,6 @@ class Pinned:
             where = {"ingest_date": date, "batch": batch}
             self._documents[date, batch] = self.rows("encoded_documents", ["document_id", "row"], where)
         return self._documents[date, batch]
-
-    def sources(self, date: dt.date) -> pa.Table:
-        if date not in self._sources:
-            columns = ["document_id", "source", "member", "record"]
-            self._sources[date] = self.rows("document_sources", columns, {"ingest_date": date})
-        return self._sources[date]
 
     @cached_property
     def selectivity(self) -> Selectivity | None:
@@ -406,17 +400,18 @@ def _sources(lake: Pinned, documents: list[_Documents]) -> dict[dt.date, Sources
     query = """
         SELECT document_id, min(source || CASE member WHEN '' THEN '' ELSE '!' || member END
                                 || CASE record WHEN 0 THEN '' ELSE '#' || record END) AS source
-        FROM sources GROUP BY document_id ORDER BY document_id
+        FROM sources {chosen} GROUP BY document_id ORDER BY document_id
     """
     found = {}
     for date in {own.date for own in documents}:
-        sources = lake.sources(date)
-        own = [some for some in documents if some.date == date]
-        chosen = [some.ids for some in own if some.ids is not None]
-        if len(chosen) == len(own):
-            wanted = pa.chunked_array([chunk for ids in chosen for chunk in ids.chunks], pa.string())
-            sources = sources.filter(pc.is_in(sources.column("document_id"), value_set=wanted))
-        places = sql(query, sources=sources)
+        own = [some.ids for some in documents if some.date == date]
+        ids = [chunk for some in own if some is not None for chunk in some.chunks]
+        wanted = pa.table({"document_id": pa.chunked_array(ids, pa.string())})
+        chosen = "" if any(some is None for some in own) else "SEMI JOIN wanted USING (document_id)"
+        sources = (
+            _files(lake, "document_sources", date) or arrow_schema(load_contract("document_sources")).empty_table()
+        )
+        places = sql(query.format(chosen=chosen), sources=sources, wanted=wanted)
         found[date] = Sources(np.array(places.column(0).to_pylist(), "S64"), places.column(1).combine_chunks())
     return found
 
