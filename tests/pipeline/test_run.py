@@ -57,7 +57,7 @@ def test_every_step_equals_a_full_recomputation(spark: SparkSession, lake: str, 
     assert by_delta_rs(f"{lake}/matches") == before
     assert by_spark(spark, f"{lake}/matches") == by_duckdb(f"{lake}/matches") == before
 
-    # New profiles meet all history: bare paths from structure alone, tests and hybrids from the documents.
+    # New profiles meet all history: native ones as they were encoded, hybrids from the documents.
     new = [
         {"profile_id": "n1", "xpath": "//p", "destination": "desk"},
         {"profile_id": "n2", "xpath": "//p[contains(., 'a')]"},
