@@ -88,12 +88,13 @@ def _rows(split: Split) -> Iterator[pa.RecordBatch]:
     columns = ["document_id", "content", "encoding"]
     position = 0
     with open_parquet(split.path) as reader:
-        for batch in reader.iter_batches(BATCH, row_groups=list(split.row_groups), columns=columns):
-            if split.chosen is None:
-                yield batch
-            else:
-                yield batch.filter(pa.array(split.chosen[position : position + batch.num_rows]))
-            position += batch.num_rows
+        for group in split.row_groups:  # one by one: that bounds a batch, however large documents are
+            for batch in reader.iter_batches(BATCH, row_groups=[group], columns=columns):
+                if split.chosen is None:
+                    yield batch
+                else:
+                    yield batch.filter(pa.array(split.chosen[position : position + batch.num_rows]))
+                position += batch.num_rows
 
 
 def _contents(rows: pa.RecordBatch) -> list[bytes]:

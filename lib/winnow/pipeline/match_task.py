@@ -179,10 +179,18 @@ def _values(rows: pa.RecordBatch) -> StoredValues:
 
 
 def _packed(source: Encodings, values: list[str]) -> Iterator[pa.RecordBatch]:
-    """The chosen rows."""
+    """The chosen rows, row group by row group: that bounds them, however large documents are."""
+    columns = ["document_id", "row", "part", "nodes", *values]
     with open_parquet(source.path) as reader:
-        for batch in reader.iter_batches(_DOCUMENTS, columns=["document_id", "row", "part", "nodes", *values]):
-            yield batch if source.chosen is None else batch.filter(pa.array(source.chosen[batch.column(1).to_numpy()]))
+        rows = reader.read(columns=["row"]).column(0).to_numpy()
+        position = 0
+        for group in range(reader.num_row_groups):
+            own = rows[position : position + reader.metadata.row_group(group).num_rows]
+            position += own.size
+            is_chosen = None if source.chosen is None else source.chosen[own]
+            if is_chosen is None or is_chosen.any():
+                for batch in reader.read_row_group(group, columns=columns).combine_chunks().to_batches():
+                    yield batch if is_chosen is None else batch.filter(pa.array(is_chosen))
 
 
 class _Numbers(NamedTuple):
