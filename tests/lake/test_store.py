@@ -6,12 +6,13 @@ from typing import Any
 
 import deltalake
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from winnow.errors import DataError
 from winnow.lake import store
 from winnow.lake.contracts import load_contract
-from winnow.lake.parts import Part, PartWriter, arrow_schema
+from winnow.lake.parts import Part, PartWriter, arrow_schema, read_batches
 from winnow.lake.store import (
     adopt,
     commit_note,
@@ -148,3 +149,14 @@ def test_a_note_stands_until_something_else_changes_the_table(lake: str) -> None
     assert seen_by(lake, "vocabulary") == commit_note(lake, "vocabulary")["seen"] == {"labels": ["b"]}
     require_table(lake, "vocabulary").restore(1)
     assert seen_by(lake, "vocabulary") == {}
+
+
+@pytest.mark.parametrize(("length", "most"), [(10, 100), (1000, 10)])
+def test_batches_of_large_rows_are_small(tmp_path: Path, length: int, most: int) -> None:
+    contents = [bytes([k]) * length for k in range(250)]
+    table = pa.table({"n": range(250), "content": contents})
+    pq.write_table(table, tmp_path / "rows.parquet", row_group_size=200, use_dictionary=False)
+    with pq.ParquetFile(tmp_path / "rows.parquet") as reader:
+        found = list(read_batches(reader, [0, 1], ["content"], rows=100, size=10_500))
+    assert [content for batch in found for content in batch.column(0).to_pylist()] == contents
+    assert max(batch.num_rows for batch in found) == most

@@ -164,3 +164,15 @@ def test_a_lake_may_have_any_name(spark: SparkSession, tmp_path: Path) -> None:
     run(spark, lake, FIRST)
     assert len(rows(lake, "matches")) == 3
     check(lake, 3)
+
+
+def test_encodings_that_were_deleted_are_made_anew(spark: SparkSession, lake: str, tmp_path: Path) -> None:
+    bring(spark, lake, tmp_path, one="<r><a/><b>1</b></r>", two="<r><b>2</b></r>")
+    declare(lake, tmp_path, [P])
+    run(spark, lake, FIRST)
+    for table in ("encoded_documents", "path_documents"):
+        shutil.rmtree(Path(lake, table))
+    declare(lake, tmp_path, [P, {**Q, "xpath": "//b[. > 1]"}])
+    reports = run(spark, lake, FIRST)
+    assert reports["match_documents"].counts["profiles asked"] == 1  # the batch is the same, so P was answered
+    check(lake, 2)

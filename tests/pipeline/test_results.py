@@ -91,9 +91,9 @@ def test_run_metrics_have_funnel_and_seconds(lake: str) -> None:
     assert ("join_paths", "new path branches") in metrics
 
 
-def test_structure_is_understood_after_files_were_merged(spark: SparkSession, tmp_path: Path) -> None:
+def test_encodings_are_understood_after_files_were_merged(spark: SparkSession, tmp_path: Path) -> None:
     lake = str(tmp_path / "lake")
-    for name, text in (("a", "<r><b/><c/></r>"), ("d", "<r><x><b/></x><b/></r>")):
+    for name, text in (("a", "<r><b>one</b><c/></r>"), ("d", "<r><x>t<b y='2'>w</b>o</x><b/></r>")):
         (tmp_path / f"{name}.xml").write_text(text)
         ingest(spark, lake, FIRST, tmp_path / f"{name}.xml")
     first = {"profile_id": "p", "xpath": "/r"}
@@ -103,11 +103,11 @@ def test_structure_is_understood_after_files_were_merged(spark: SparkSession, tm
     tables = ("encoded_documents", "path_documents")
     reports = maintain.run(maintain.Config(lake=lake, run_id="t", tables=tables))
     assert [report.counts["files"] for report in reports] == [1, 1]
-    new = ["//b", "/r/x/b", "/r/c", "/r[b]/x"]
+    new = ["//b", "/r/x/b", "/r/c", "/r[b]/x", "//b[. = 'one']", "//x[. = 'two']", "//b[@y > 1]", "//b[@y > 2]"]
     declare(lake, tmp_path, [first, *({"profile_id": xpath, "xpath": xpath} for xpath in new)])
     run(spark, lake, FIRST)
     assert published(lake) == reference(lake)
-    assert len(published(lake)) == 7
+    assert len(published(lake)) == 10
 
 
 def test_maintain_changes_files_not_rows(spark: SparkSession, lake: str) -> None:

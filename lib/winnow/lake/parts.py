@@ -5,7 +5,7 @@ A part is a Parquet file inside the table's folder that no commit names yet, so 
 """
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -71,6 +71,16 @@ def open_parquet(uri: str) -> Iterator[pq.ParquetFile]:
     files, path = filesystem(uri)
     with files.open_input_file(path) as stream:
         yield pq.ParquetFile(stream)
+
+
+def read_batches(
+    reader: pq.ParquetFile, groups: Iterable[int], columns: list[str], *, rows: int, size: int
+) -> Iterator[pa.RecordBatch]:
+    """Some row groups in batches of so many rows, or of fewer where these are large: about `size` bytes at the most."""
+    for group in groups:
+        about = reader.metadata.row_group(group)
+        few = size * about.num_rows // max(about.total_byte_size, 1)
+        yield from reader.iter_batches(max(1, min(rows, few)), row_groups=[group], columns=columns)
 
 
 class PartWriter:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from winnow.encoding import to_utf8
-from winnow.lake.parts import open_parquet
+from winnow.lake.parts import open_parquet, read_batches
 
 SPLIT_BYTES = 32 << 20  # of documents per split
 BATCH = 1000  # documents
@@ -88,13 +88,12 @@ def _rows(split: Split) -> Iterator[pa.RecordBatch]:
     columns = ["document_id", "content", "encoding"]
     position = 0
     with open_parquet(split.path) as reader:
-        for group in split.row_groups:  # one by one: that bounds a batch, however large documents are
-            for batch in reader.iter_batches(BATCH, row_groups=[group], columns=columns):
-                if split.chosen is None:
-                    yield batch
-                else:
-                    yield batch.filter(pa.array(split.chosen[position : position + batch.num_rows]))
-                position += batch.num_rows
+        for batch in read_batches(reader, split.row_groups, columns, rows=BATCH, size=SPLIT_BYTES):
+            if split.chosen is None:
+                yield batch
+            else:
+                yield batch.filter(pa.array(split.chosen[position : position + batch.num_rows]))
+            position += batch.num_rows
 
 
 def _contents(rows: pa.RecordBatch) -> list[bytes]:

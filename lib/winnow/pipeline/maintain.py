@@ -7,14 +7,17 @@ names, among them the parts of killed runs. Rows never change.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from deltalake import WriterProperties
+
 from winnow.errors import UsageError
 from winnow.lake.contracts import table_names
 from winnow.lake.locks import table_lock
-from winnow.lake.store import open_table, state
+from winnow.lake.store import TableState, open_table, state
 from winnow.pipeline.report import RunReport
 
 RETENTION_HOURS = 24 * 30  # time travel and the longest backfill fit into it
 SAFE_HOURS = 24 * 7
+GROUP_BYTES = 4 << 20  # of a row group on disk
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,15 +43,15 @@ def run(config: Config) -> Iterator[RunReport]:
             continue
         report = RunReport(f"maintain {name}")
         before = state(config.lake, name)
+        assert before is not None
         with report.stage("optimize"), table_lock(config.lake, name):
             table = open_table(config.lake, name)
             assert table is not None
-            table.optimize.compact(target_size=config.target_mb << 20)
+            table.optimize.compact(target_size=config.target_mb << 20, writer_properties=_layout(before))
         with report.stage("vacuum"), table_lock(config.lake, name):
             removed = table.vacuum(retention_hours=config.retention_hours, dry_run=False)
             table.create_checkpoint()
         after = state(config.lake, name)
-        assert before is not None
         assert after is not None
         report.counts = {
             "rows": after.rows,
@@ -58,3 +61,9 @@ def run(config: Config) -> Iterator[RunReport]:
             "removed": len(removed),
         }
         yield report
+
+
+def _layout(table: TableState) -> WriterProperties:
+    """Row groups as small as workers write them: they are what a task reads, and what it can do without."""
+    rows = GROUP_BYTES * table.rows // max(table.size_bytes, 1)
+    return WriterProperties(compression="ZSTD", compression_level=1, max_row_group_size=max(rows, 1000))

@@ -19,9 +19,9 @@ from winnow.errors import DataError
 from winnow.index.lines import find
 from winnow.index.packed import items, unpack
 from winnow.lake.contracts import load_contract
-from winnow.lake.parts import Part, PartWriter, arrow_schema, open_parquet, parquet
+from winnow.lake.parts import Part, PartWriter, arrow_schema, open_parquet, parquet, read_batches
 from winnow.matcher import BatchMatches, Matcher
-from winnow.pipeline.document_splits import Split, gathered, read_documents
+from winnow.pipeline.document_splits import SPLIT_BYTES, Split, gathered, read_documents
 
 TABLE = "matches_staged"
 _DOCUMENTS = 4000  # encoded ones of one batch
@@ -179,18 +179,18 @@ def _values(rows: pa.RecordBatch) -> StoredValues:
 
 
 def _packed(source: Encodings, values: list[str]) -> Iterator[pa.RecordBatch]:
-    """The chosen rows, row group by row group: that bounds them, however large documents are."""
+    """The chosen rows; a row group without any is not read."""
     columns = ["document_id", "row", "part", "nodes", *values]
     with open_parquet(source.path) as reader:
         rows = reader.read(columns=["row"]).column(0).to_numpy()
-        position = 0
-        for group in range(reader.num_row_groups):
-            own = rows[position : position + reader.metadata.row_group(group).num_rows]
-            position += own.size
-            is_chosen = None if source.chosen is None else source.chosen[own]
-            if is_chosen is None or is_chosen.any():
-                for batch in reader.read_row_group(group, columns=columns).combine_chunks().to_batches():
-                    yield batch if is_chosen is None else batch.filter(pa.array(is_chosen))
+        is_chosen = np.ones(rows.size, np.bool_) if source.chosen is None else source.chosen[rows]
+        ends = np.cumsum([reader.metadata.row_group(group).num_rows for group in range(reader.num_row_groups)])
+        for group, own in enumerate(np.split(is_chosen, ends[:-1])):
+            position = 0
+            groups = [group] if own.any() else []
+            for batch in read_batches(reader, groups, columns, rows=_DOCUMENTS, size=SPLIT_BYTES):
+                yield batch.filter(pa.array(own[position : position + batch.num_rows]))
+                position += batch.num_rows
 
 
 class _Numbers(NamedTuple):
