@@ -105,7 +105,7 @@ class Matcher:
         self.funnel = Funnel()
         self._limits, self._evaluation = limits, evaluation
         self._encoder = Encoder(self.vocabulary, self.paths)
-        self._symbols = PathSymbols(self.paths, self.vocabulary)
+        self.symbols = PathSymbols(self.paths, self.vocabulary)
         self._profiles = ProfileTable()
         self._guard: ValueGuard | None = None
         self._hybrid: dict[int, HybridProfile] = {}
@@ -219,7 +219,7 @@ class Matcher:
 
     def _match(self, batch: EncodedBatch, content: Any) -> BatchMatches:
         if self._guard and not self._guard.open and batch.with_values:
-            chosen = np.flatnonzero(self._guard.passing(batch, self._symbols.signed()))
+            chosen = np.flatnonzero(self._guard.passing(batch, self.symbols.signed()))
             matches = match_selected(self.engine, batch, chosen)
         else:
             matches = self.engine.match(batch)
@@ -230,7 +230,7 @@ class Matcher:
         reasons: dict[int, Undecided] = {}
         if hybrid.size:
             witnesses = witnesses.copy()
-            symbols = self._symbols.signed()
+            symbols = self.symbols.signed()
             witnesses[hybrid], reasons = decide(
                 batch, asked, self._hybrid, content=content, symbols=symbols, limits=self._evaluation
             )

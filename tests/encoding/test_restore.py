@@ -16,7 +16,7 @@ def require_same(contents: list[bytes]) -> EncodedBatch:
     vocabulary, paths = Vocabulary(), PathTable()
     batch = Encoder(vocabulary, paths).encode(contents, values=True)
     is_attribute = PathSymbols(paths, vocabulary).signed() < 0
-    again = restore(batch.path, batch.doc_offsets, paths, stored_values(batch, is_attribute), is_attribute)
+    again = restore(batch.path, batch.doc_offsets, paths, stored_values(batch, is_attribute))
     for name, was, now in zip(batch._fields, batch, again, strict=True):
         if name != "status":
             assert np.array_equal(was, now), name

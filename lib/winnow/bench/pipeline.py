@@ -52,10 +52,10 @@ def run(folder: Path, *, documents: int, profiles: int, added: int, master: str)
     seconds, jobs = timed()
     result["run"] = {"seconds": seconds, "ratio": seconds / parsing, **jobs}
     result["matches_per_document"] = jobs["match_documents"]["matches"] / count
-    for name, file, count in (("first_backfill", few, FEW), ("backfill", more, added)):
+    for name, file, new in (("first_backfill", few, FEW), ("backfill", more, added)):
         ingest_profiles.run(ingest_profiles.Config(lake=lake, file=str(file)))
         backfill, jobs = timed()
-        result[name] = {"profiles": count, "seconds": backfill, **jobs}
+        result[name] = {"profiles": new, "seconds": backfill, **jobs}
     again, jobs = timed(full=True)
     result["matching_again"] = {"seconds": again, **jobs}
     result["backfill_is_faster_by"] = again / backfill

@@ -26,27 +26,22 @@ class StoredValues(NamedTuple):
     ends: Longs
     data: Bytes
     offsets: Longs
+    is_attribute: Flags  # by path
 
 
 def stored_values(batch: EncodedBatch, is_attribute: Flags) -> StoredValues:
-    """What a batch with values has beside its structure; `is_attribute` tells paths apart."""
+    """What a batch with values has beside its structure."""
     numbers, ends = _spans(batch, is_attribute)
-    return StoredValues(numbers, ends, batch.values, batch.value_offsets)
+    return StoredValues(numbers, ends, batch.values, batch.value_offsets, is_attribute)
 
 
-def restore(
-    path: Ints,
-    doc_offsets: Longs,
-    paths: PathTable,
-    stored: StoredValues | None = None,
-    is_attribute: Flags | None = None,
-) -> EncodedBatch:
+def restore(path: Ints, doc_offsets: Longs, paths: PathTable, stored: StoredValues | None = None) -> EncodedBatch:
     """
     >>> from winnow.encoding import Encoder, Vocabulary
     >>> words, paths = Vocabulary(), PathTable()
     >>> batch = Encoder(words, paths).encode([b"<a x='1'>one<b/>two<b><c>three</c></b></a>"], values=True)
     >>> is_attribute = np.array([label.startswith("@") for label in words.labels()])[paths.symbols]
-    >>> again = restore(batch.path, batch.doc_offsets, paths, stored_values(batch, is_attribute), is_attribute)
+    >>> again = restore(batch.path, batch.doc_offsets, paths, stored_values(batch, is_attribute))
     >>> [again.value(node).decode() for node in range(5)]
     ['onetwothree', '1', '', 'three', 'three']
     """
@@ -73,9 +68,9 @@ def restore(
             text_end=none,
         )
     )
-    if stored is None or is_attribute is None:
+    if stored is None:
         return batch
-    starts, ends, text_offsets, text_parent, text_start, text_end = _values(batch, stored, is_attribute)
+    starts, ends, text_offsets, text_parent, text_start, text_end = _values(batch, stored)
     return freeze(
         batch._replace(
             with_values=True,
@@ -167,10 +162,9 @@ _NEVER = 2**31 - 1
 
 
 @kernel
-def _values(
-    batch: EncodedBatch, stored: StoredValues, is_attribute: Flags
-) -> tuple[Ints, Ints, Longs, Ints, Ints, Ints]:
-    path, level, parents, numbers = batch.path, batch.level, batch.parent, stored.numbers
+def _values(batch: EncodedBatch, stored: StoredValues) -> tuple[Ints, Ints, Longs, Ints, Ints, Ints]:
+    path, level, parents = batch.path, batch.level, batch.parent
+    numbers, is_attribute = stored.numbers, stored.is_attribute
     starts, ends = np.empty(path.size, np.int32), np.empty(path.size, np.int32)
     text_parent = np.empty(numbers.size, np.int32)
     text_start, text_end = np.empty(numbers.size, np.int32), np.empty(numbers.size, np.int32)

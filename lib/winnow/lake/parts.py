@@ -74,13 +74,26 @@ def open_parquet(uri: str) -> Iterator[pq.ParquetFile]:
 
 
 def read_batches(
-    reader: pq.ParquetFile, groups: Iterable[int], columns: list[str], *, rows: int, size: int
+    reader: pq.ParquetFile,
+    groups: Iterable[int],
+    columns: list[str],
+    *,
+    rows: int,
+    size: int,
+    chosen: "np.ndarray[Any, Any] | None" = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Some row groups in batches of so many rows, or of fewer where these are large: about `size` bytes at the most."""
+    """Some row groups in batches of so many rows, or of fewer where these are large: about `size` bytes at the most.
+
+    Of what was read only the rows of the mask `chosen` are kept.
+    """
+    position = 0
     for group in groups:
         about = reader.metadata.row_group(group)
         few = size * about.num_rows // max(about.total_byte_size, 1)
-        yield from reader.iter_batches(max(1, min(rows, few)), row_groups=[group], columns=columns)
+        for batch in reader.iter_batches(max(1, min(rows, few)), row_groups=[group], columns=columns):
+            end = position + batch.num_rows
+            yield batch if chosen is None else batch.filter(pa.array(chosen[position:end]))
+            position = end
 
 
 class PartWriter:

@@ -86,14 +86,9 @@ def gathered(batches: Iterable[pa.RecordBatch], rows: int, size: int) -> Iterato
 def _rows(split: Split) -> Iterator[pa.RecordBatch]:
     """The chosen ones."""
     columns = ["document_id", "content", "encoding"]
-    position = 0
     with open_parquet(split.path) as reader:
-        for batch in read_batches(reader, split.row_groups, columns, rows=BATCH, size=SPLIT_BYTES):
-            if split.chosen is None:
-                yield batch
-            else:
-                yield batch.filter(pa.array(split.chosen[position : position + batch.num_rows]))
-            position += batch.num_rows
+        groups, chosen = split.row_groups, split.chosen
+        yield from read_batches(reader, groups, columns, rows=BATCH, size=SPLIT_BYTES, chosen=chosen)
 
 
 def _contents(rows: pa.RecordBatch) -> list[bytes]:

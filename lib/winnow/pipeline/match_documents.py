@@ -24,7 +24,6 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from winnow.deciding import DEFAULT_EVALUATION, EvaluationLimits, HybridProfile, hybrid_of
-from winnow.encoding import Vocabulary
 from winnow.engines import DEFAULT_ENGINE
 from winnow.engines.twigs import Ints
 from winnow.errors import TransientError
@@ -55,7 +54,7 @@ from winnow.pipeline.publish_matches import recover
 from winnow.pipeline.report import RunReport
 from winnow.pipeline.routing import Postings, homes_of, load_postings, route
 from winnow.pipeline.sample_values import load_selectivity
-from winnow.pipeline.words import KnownPaths, shared_words
+from winnow.pipeline.words import SharedWords, shared_words
 from winnow.values.selectivity import Selectivity
 from winnow.xpath import compile_profile
 
@@ -164,10 +163,10 @@ class Pinned:
     @cached_property
     def words(self) -> Words:
         """Shared by the matchers of a run: they only grow where they match, which is in the workers."""
-        return Words(self._known[0], self._known[1].table, self._known[1].codes)
+        return Words(self._shared.vocabulary, self._shared.known.table, self._shared.known.codes)
 
     @cached_property
-    def _known(self) -> tuple[Vocabulary, KnownPaths]:
+    def _shared(self) -> SharedWords:
         versions = {name: self.versions[name] for name in ("vocabulary", "paths")}
         return shared_words(self.config.lake, **versions)
 
@@ -207,7 +206,7 @@ class Pinned:
         if (
             index is None
             or not has_met(note, self.config.lake, index)
-            or note["generation"] < int(self._known[1].generations.max())
+            or note["generation"] < int(self._shared.known.generations.max())
             or any(index.note["inputs"][name] != self.versions[name] for name in INPUTS)
         ):
             raise TransientError(

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from winnow.encoding import EncodedBatch, locations
-from winnow.encoding.restore import StoredValues, restore
-from winnow.engines.symbols import PathSymbols
+from winnow.encoding.restore import Flags, StoredValues, restore
 from winnow.engines.twigs import Ints, Longs
 from winnow.errors import DataError
 from winnow.index.lines import find
@@ -165,32 +164,31 @@ def _matches(
 def _encoded(source: Encodings, matcher: Matcher, path_codes: Longs) -> Iterator[tuple[pa.Array, EncodedBatch]]:
     numbers = _Numbers.load(source, path_codes)
     values = ["spans", "values"] if matcher.engine.needs_values else []
-    is_attribute = PathSymbols(matcher.paths, matcher.vocabulary).signed() < 0
+    is_attribute = matcher.symbols.signed() < 0
     for rows in gathered(_packed(source, values), _DOCUMENTS, _PACKED_BYTES):
         nodes, ends = unpack(rows.column("nodes"))
         paths = numbers.paths(nodes, ends, rows.column("part").to_numpy())
-        stored = _values(rows) if values else None
-        yield rows.column("document_id"), restore(paths, ends, matcher.paths, stored, is_attribute)
+        stored = _values(rows, is_attribute) if values else None
+        yield rows.column("document_id"), restore(paths, ends, matcher.paths, stored)
 
 
-def _values(rows: pa.RecordBatch) -> StoredValues:
+def _values(rows: pa.RecordBatch, is_attribute: Flags) -> StoredValues:
     data, offsets = items(rows.column("values"))
-    return StoredValues(*unpack(rows.column("spans")), data[offsets[0] :], (offsets - offsets[0]).astype(np.int64))
+    starts = (offsets - offsets[0]).astype(np.int64)
+    return StoredValues(*unpack(rows.column("spans")), data[offsets[0] :], starts, is_attribute)
 
 
 def _packed(source: Encodings, values: list[str]) -> Iterator[pa.RecordBatch]:
     """The chosen rows; a row group without any is not read."""
     columns = ["document_id", "row", "part", "nodes", *values]
     with open_parquet(source.path) as reader:
-        rows = reader.read(columns=["row"]).column(0).to_numpy()
-        is_chosen = np.ones(rows.size, np.bool_) if source.chosen is None else source.chosen[rows]
-        ends = np.cumsum([reader.metadata.row_group(group).num_rows for group in range(reader.num_row_groups)])
-        for group, own in enumerate(np.split(is_chosen, ends[:-1])):
-            position = 0
-            groups = [group] if own.any() else []
-            for batch in read_batches(reader, groups, columns, rows=_DOCUMENTS, size=SPLIT_BYTES):
-                yield batch.filter(pa.array(own[position : position + batch.num_rows]))
-                position += batch.num_rows
+        groups, chosen = list(range(reader.num_row_groups)), None
+        if source.chosen is not None:
+            is_chosen = source.chosen[reader.read(columns=["row"]).column(0).to_numpy()]
+            group_of = np.repeat(groups, [reader.metadata.row_group(group).num_rows for group in groups])
+            groups = np.unique(group_of[is_chosen]).tolist()
+            chosen = is_chosen[np.isin(group_of, groups)]
+        yield from read_batches(reader, groups, columns, rows=_DOCUMENTS, size=SPLIT_BYTES, chosen=chosen)
 
 
 class _Numbers(NamedTuple):

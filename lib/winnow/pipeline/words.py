@@ -57,16 +57,24 @@ def load_paths(lake: str, vocabulary: Vocabulary, version: int | None = None) ->
     return KnownPaths(table, codes, np.concatenate([[0], rows.column("generation").to_numpy()]).astype(np.int64))
 
 
+class SharedWords(NamedTuple):
+    """Both tables, kept for the next job of a run; nobody may add to them."""
+
+    vocabulary: Vocabulary
+    known: KnownPaths
+
+
+def shared_words(lake: str, *, vocabulary: int, paths: int) -> SharedWords:
+    """At these versions."""
+    tables = tuple(str(require_table(lake, name).metadata().id) for name in ("vocabulary", "paths"))
+    return _shared(lake, tables, vocabulary, paths)
+
+
 @lru_cache(maxsize=1)
-def _shared(lake: str, *_: str | int, vocabulary: int, paths: int) -> tuple[Vocabulary, KnownPaths]:
+def _shared(lake: str, tables: tuple[str, ...], vocabulary: int, paths: int) -> SharedWords:
+    """The ids of the tables tell them from others of their names."""
     words = load_vocabulary(lake, vocabulary)
-    return words, load_paths(lake, words, paths)
-
-
-def shared_words(lake: str, *, vocabulary: int, paths: int) -> tuple[Vocabulary, KnownPaths]:
-    """Both at these versions, kept for the next job of a run; nobody may add to them."""
-    tables = (str(require_table(lake, name).metadata().id) for name in ("vocabulary", "paths"))
-    return _shared(lake, *tables, vocabulary=vocabulary, paths=paths)
+    return SharedWords(words, load_paths(lake, words, paths))
 
 
 def add_paths(lake: str, seen: Iterable[SeenPaths], run: Mapping[str, Any]) -> int:
