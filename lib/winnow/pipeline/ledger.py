@@ -8,24 +8,26 @@ import datetime as dt
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from winnow.errors import TransientError
+from winnow.lake.parts import copy_part
 from winnow.lake.sql import sql
 from winnow.lake.store import (
-    open_version,
+    commit_note,
+    partition_files,
     read_rows,
     replace_partition,
     rows_by_partition,
     write_rows,
 )
+from winnow.pipeline.profiles import SET_COLUMNS, Profiles
 
 TABLES = ("ledger", "profile_sets", "matches_staged", "matches", "undecided", "deliveries")
-SET_COLUMNS = ["profile_id", "profile_version", "subscriber", "destination"]
 
 
 @dataclass(frozen=True)
@@ -33,17 +35,23 @@ class Group:
     """Batches of one interval that were asked the same before, and the profiles they are still to be asked."""
 
     batches: tuple[str, ...]
-    ask: pa.Table  # SET_COLUMNS, class; by profile_id
+    ask: pa.Table  # rows of Profiles, with patterns
     asked_before: bool
+
+
+class ProfileSet(NamedTuple):
+    """What batches will have been asked."""
+
+    rows: pa.Table
+    base: str = ""  # they come on top of this set, which is stored
 
 
 @dataclass(frozen=True)
 class Interval:
     date: dt.date
     profile_set: str  # the name of what is required
-    required: pa.Table
     batches: dict[str, int]  # documents of each
-    sets: dict[str, pa.Table]  # of what batches will have been asked, by name
+    sets: dict[str, ProfileSet]  # by name
     answered: dict[str, str]  # per batch the name of its set
     groups: tuple[Group, ...]
     mode: str  # replace, append, or rewrite: how staged answers become the published ones
@@ -52,30 +60,6 @@ class Interval:
     @property
     def is_done(self) -> bool:
         return not self.groups and self.mode == "append"
-
-
-@dataclass(frozen=True)
-class Profiles:
-    """The encoded profiles at pinned versions."""
-
-    rows: pa.Table  # of profiles, with class; by profile_id
-
-    def required(self, date: dt.date) -> pa.Table:
-        """The profile versions that are active and valid on a date, by id."""
-        day = pa.scalar(date)
-        begun = pc.fill_null(pc.less_equal(self.rows.column("valid_from"), day), True)
-        goes_on = pc.fill_null(pc.less(day, self.rows.column("valid_to")), True)
-        return self.rows.select([*SET_COLUMNS, "class"]).filter(pc.and_(begun, goes_on))
-
-
-def load_profiles(lake: str, version: int, encoded: pa.Table) -> Profiles:
-    """At this version of `profiles`, with rows of `profile_patterns`."""
-    query = """
-        SELECT profiles.* EXCLUDE (xpath, namespaces, ordered, state), class FROM profiles
-        JOIN encoded USING (profile_id, profile_version)
-        WHERE state = 'active' AND class <> 'rejected' AND alternative <= 0 ORDER BY profile_id
-    """
-    return Profiles(sql(query, profiles=open_version(lake, "profiles", version), encoded=encoded))
 
 
 def set_name(rows: pa.Table) -> str:
@@ -93,7 +77,7 @@ def plan(
     """The work of each interval, whose documents are those of version `encoded` of encoded_documents.
 
     `full` asks everything again, and so does an interval whose documents were encoded anew in other batches; `only`
-    asks just those profiles, by id (a glob).
+    asks just those profiles, by id (a glob). Where only new profiles came, the others are not looked at.
     """
     ledger = read_rows(lake, "ledger")
     before: dict[str, pa.Table] = {}
@@ -105,29 +89,55 @@ def plan(
 
     intervals = []
     for date in dates:
-        required = profiles.required(date)
         known = ledger.filter(pc.equal(ledger.column("match_date"), pa.scalar(date)))
         old = {row["batch"]: row["profile_set"] for row in known.to_pylist()}
         batches = documents_by_batch(lake, date, encoded)
         if full or not old.keys() <= batches.keys():
             old = {}
-        intervals.append(_interval(date, required, batches, old, asked_in, only=only))
-        mode = intervals[-1].mode if old else "replace"
-        intervals[-1] = replace(intervals[-1], mode=mode, base=fingerprint(known))
+        came = _came(lake, date, profiles, known) if only == "*" and old.keys() == batches.keys() else None
+        if came is not None:
+            interval = _grown(date, came, batches, old)
+        else:
+            interval = _interval(date, profiles, batches, old, asked_in, only=only)
+        mode = interval.mode if old else "replace"
+        intervals.append(replace(interval, mode=mode, base=fingerprint(known)))
     return intervals
+
+
+def _came(lake: str, date: dt.date, profiles: Profiles, known: pa.Table) -> pa.Table | None:
+    """The profiles that the interval requires beside those that all of its batches were asked; None: no telling."""
+    entries = known.select(["profile_set", "staged_version"]).group_by(["profile_set", "staged_version"]).aggregate([])
+    if entries.num_rows != 1:
+        return None
+    (entry,) = entries.to_pylist()
+    note = commit_note(lake, "matches_staged", entry["staged_version"])
+    told = note.get("date"), note.get("profile_set")
+    if told != (str(date), entry["profile_set"]) or not _is_stored(lake, entry["profile_set"]):
+        return None
+    return profiles.came(date, note.get("seen", {}))
+
+
+def _grown(date: dt.date, came: pa.Table, batches: dict[str, int], old: dict[str, str]) -> Interval:
+    """More is required than all batches were asked."""
+    (past,) = set(old.values())
+    name = hashlib.sha256(f"{past}+{set_name(came)}".encode()).hexdigest()[:16] if came.num_rows else past
+    sets = {name: ProfileSet(came, past)} if came.num_rows else {}
+    groups = (Group(tuple(batches), came, asked_before=True),) if came.num_rows else ()
+    return Interval(date, name, batches, sets, dict.fromkeys(batches, name), groups, "append", "")
 
 
 def _interval(
     date: dt.date,
-    required: pa.Table,
+    profiles: Profiles,
     batches: dict[str, int],
     old: dict[str, str],
     asked_in: Callable[[str], pa.Table],
     *,
     only: str,
 ) -> Interval:
+    required = profiles.required(date)
     name = set_name(required)
-    sets = {name: required}
+    sets = {name: ProfileSet(required)}
     groups: list[Group] = []
     answered: dict[str, str] = {}
     mode = "append"
@@ -141,13 +151,15 @@ def _interval(
                 chosen = _like(ask, only)
                 rows = _without(required, ask.filter(pc.invert(pc.is_in(ask.column(0), value_set=chosen.column(0)))))
                 ask, after = chosen, set_name(rows)
-                sets[after] = rows
+                sets[after] = ProfileSet(rows)
+            if past and not ask.num_rows and not is_stale:
+                after = past  # as before, whatever its name
             if own and ask.num_rows:
-                groups.append(Group(own, ask, asked_before=bool(past)))
+                groups.append(Group(own, profiles.with_patterns(ask), asked_before=bool(past)))
         answered |= dict.fromkeys(own, after)
     if mode == "append" and not groups and answered != {batch: old.get(batch) for batch in batches}:
         mode = "rewrite"  # nothing to ask, but the ledger has to say so
-    return Interval(date, name, required, batches, sets, answered, tuple(groups), mode, "")
+    return Interval(date, name, batches, sets, answered, tuple(groups), mode, "")
 
 
 def _like(rows: pa.Table, glob: str) -> pa.Table:
@@ -195,13 +207,21 @@ def require_base(known: pa.Table, date: dt.date, note: Mapping[str, Any]) -> Non
         )
 
 
-def keep_set(lake: str, name: str, rows: pa.Table, run: dict[str, Any]) -> None:
+def keep_set(lake: str, name: str, kept: ProfileSet, run: dict[str, Any]) -> None:
     """Store a set of profile versions under its name, once."""
-    partition = {"profile_set": name}
-    if not rows.num_rows or rows_by_partition(lake, "profile_sets", "profile_set")[name,]:
+    if not kept.rows.num_rows or _is_stored(lake, name):
         return
-    parts = write_rows(lake, "profile_sets", rows.select(SET_COLUMNS), partition)
+    partition = {"profile_set": name}
+    parts = [
+        copy_part(lake, uri, "profile_sets", partition)
+        for uri in (partition_files(lake, "profile_sets", {"profile_set": kept.base}) if kept.base else [])
+    ]
+    parts += write_rows(lake, "profile_sets", kept.rows.select(SET_COLUMNS), partition)
     replace_partition(lake, "profile_sets", parts, partition, run)
+
+
+def _is_stored(lake: str, name: str) -> bool:
+    return rows_by_partition(lake, "profile_sets", "profile_set")[name,] > 0
 
 
 def enter(lake: str, date: dt.date, note: dict[str, Any], *, staged_version: int, matches_version: int) -> None:

@@ -47,8 +47,9 @@ from winnow.matcher import Matcher
 from winnow.pipeline.build_index import INPUTS, load_index
 from winnow.pipeline.document_splits import to_splits
 from winnow.pipeline.join_paths import has_met
-from winnow.pipeline.ledger import SET_COLUMNS, TABLES, Group, Interval, keep_set, load_profiles, plan, set_name
+from winnow.pipeline.ledger import TABLES, Group, Interval, keep_set, plan, set_name
 from winnow.pipeline.match_task import Answer, Chosen, Encodings, MatchTask, Piece, Question, Sources, forget_others
+from winnow.pipeline.profiles import SET_COLUMNS, Profiles
 from winnow.pipeline.progress import Progress
 from winnow.pipeline.publish_matches import recover
 from winnow.pipeline.report import RunReport
@@ -88,8 +89,7 @@ def run(spark: SparkSession, config: Config) -> tuple[RunReport, dict[dt.date, i
     funnel: dict[str, int] = {}
     with Progress("matching", host=driver_host(spark)) as channel:
         task = MatchTask(lake=config.lake, run_id=config.run_id, tell=channel.tell)
-        for wanted, targets in _by_question(work):
-            ask = lake.with_patterns(wanted)
+        for ask, targets in _by_question(work):
             for shard in _shards(ask, config.shard, lake):
                 questions = _questions(lake, shard, targets, report, sharded=shard is not ask)
                 with report.stage("match"):
@@ -129,9 +129,7 @@ class Pinned:
         newest = require_table(config.lake, "profiles").version()
         self.versions = {"profiles": newest if met is None else min(met, newest)}
         self.versions |= {name: require_table(config.lake, name).version() for name in names}
-        columns = ["profile_id", "profile_version", "class", "alternative", "pattern_id"]
-        self._encoded = self.rows("profile_patterns", columns)
-        self.profiles = load_profiles(config.lake, self.versions["profiles"], self._encoded)
+        self.profiles = Profiles(config.lake, self.versions)
         self._postings: dict[tuple[dt.date, str], Postings] = {}
         self._documents: dict[tuple[dt.date, str], pa.Table] = {}
 
@@ -142,19 +140,7 @@ class Pinned:
     def rows(self, table: str, columns: list[str] | None = None, where: dict[str, Any] | None = None) -> pa.Table:
         return read_rows(self.config.lake, table, columns, where=where, version=self.versions[table])
 
-    def with_patterns(self, ask: pa.Table) -> pa.Table:
-        """The same profiles, each with the list of its alternatives' patterns."""
-        slot = pc.index_in(self._encoded.column("profile_id"), value_set=ask.column("profile_id").combine_chunks())
-        rows = self._encoded.append_column("slot", slot).filter(pc.is_valid(slot))
-        slots, versions, numbers = (rows.column(n).to_numpy() for n in ("slot", "profile_version", "alternative"))
-        own = (versions == ask.column("profile_version").to_numpy()[slots]) & (numbers >= 0)
-        order = np.lexsort((numbers[own], slots[own]))
-        ends = np.concatenate([[0], np.cumsum(np.bincount(slots[own], minlength=ask.num_rows))]).astype(np.int32)
-        patterns = rows.column("pattern_id").combine_chunks().filter(pa.array(own)).take(pa.array(order))
-        return ask.append_column("patterns", pa.ListArray.from_arrays(pa.array(ends), patterns))
-
     def patterns(self, ask: pa.Table) -> pa.Table:
-        """Those of profiles that come with the list of theirs."""
         columns = ["pattern_id", "twig", "labels", "tests"]
         wanted = ask.column("patterns").combine_chunks().flatten().unique()
         version = self.versions["patterns"]
@@ -284,8 +270,7 @@ def candidates(lake: Pinned, interval: Interval, group: Group) -> int:
     everything = sum(interval.batches[batch] for batch in group.batches)
     if not group.asked_before:
         return everything
-    ask = lake.with_patterns(group.ask)
-    matcher = _matcher(lake, ask, lake.patterns(ask))
+    matcher = _matcher(lake, group.ask, lake.patterns(group.ask))
     chosen = _routed(lake, matcher, lake.joined, [(interval.date, batch) for batch in group.batches])
     return sum(
         interval.batches[b] if rows is None else rows.size for b, rows in zip(group.batches, chosen, strict=True)
@@ -464,13 +449,14 @@ def _collect(
 def _stage(lake: Pinned, interval: Interval, parts: list[Part], undecided: list[Any]) -> int:
     config = lake.config
     run = {"job": "match_documents", "run_id": config.run_id}
-    for name, rows in interval.sets.items():
-        keep_set(config.lake, name, rows, run)
+    for name, kept in interval.sets.items():
+        keep_set(config.lake, name, kept, run)
     _keep_undecided(config, interval, undecided, run)
     note = run | {
         "date": str(interval.date),
         "engine": config.engine,
         "inputs": lake.versions,
+        "seen": lake.profiles.marks(),
         "batches": interval.batches,
         "answered": interval.answered,
         "profile_set": interval.profile_set,
@@ -483,14 +469,14 @@ def _stage(lake: Pinned, interval: Interval, parts: list[Part], undecided: list[
 def _keep_undecided(config: Config, interval: Interval, undecided: list[Any], run: dict[str, Any]) -> None:
     """Those of profiles that are still asked stay; the new ones come to them."""
     partition = {"match_date": interval.date}
-    known = read_rows(config.lake, "undecided", where=partition)
-    if not known.num_rows and not undecided:
+    kept = read_rows(config.lake, "undecided", where=partition)
+    if not kept.num_rows and not undecided:
         return
-    kept = sql(
-        "SELECT * FROM known SEMI JOIN required USING (profile_id, profile_version)",
-        known=known.slice(0, 0) if interval.mode == "replace" else known,
-        required=interval.required,
-    )
+    if interval.mode == "replace":
+        kept = kept.slice(0, 0)
+    elif interval.mode == "rewrite":
+        query = "SELECT * FROM known SEMI JOIN required USING (profile_id, profile_version)"
+        kept = sql(query, known=kept, required=interval.sets[interval.profile_set].rows.select(SET_COLUMNS))
     names = ["document_id", "profile_id", "profile_version", "reason", "message", "run_id"]
     new = [{name: (row | {"run_id": config.run_id})[name] for name in names} for row in undecided]
     table = pa.Table.from_pylist(kept.select(names).to_pylist() + new) if new or kept.num_rows else None
