@@ -26,6 +26,7 @@ from winnow.lake.store import (
     write_rows,
 )
 from winnow.pipeline.profiles import SET_COLUMNS, Profiles
+from winnow.pipeline.set_names import set_name
 
 TABLES = ("ledger", "profile_sets", "matches_staged", "matches", "undecided", "deliveries")
 
@@ -60,15 +61,6 @@ class Interval:
     @property
     def is_done(self) -> bool:
         return not self.groups and self.mode == "append"
-
-
-def set_name(rows: pa.Table) -> str:
-    """A digest of the rows, which are sorted by id."""
-    digest = hashlib.sha256()
-    for column in SET_COLUMNS:
-        values = pc.fill_null(rows.column(column).cast(pa.string()), "\x1e").combine_chunks()
-        digest.update(pc.binary_join(pa.LargeListArray.from_arrays([0, len(values)], values), "\x1f")[0].as_buffer())
-    return digest.hexdigest()[:16]
 
 
 def plan(
@@ -120,7 +112,7 @@ def _came(lake: str, date: dt.date, profiles: Profiles, known: pa.Table) -> pa.T
 def _grown(date: dt.date, came: pa.Table, batches: dict[str, int], old: dict[str, str]) -> Interval:
     """More is required than all batches were asked."""
     (past,) = set(old.values())
-    name = hashlib.sha256(f"{past}+{set_name(came)}".encode()).hexdigest()[:16] if came.num_rows else past
+    name = set_name(came, past)
     sets = {name: ProfileSet(came, past)} if came.num_rows else {}
     groups = (Group(tuple(batches), came, asked_before=True),) if came.num_rows else ()
     return Interval(date, name, batches, sets, dict.fromkeys(batches, name), groups, "append", "")
@@ -152,8 +144,6 @@ def _interval(
                 rows = _without(required, ask.filter(pc.invert(pc.is_in(ask.column(0), value_set=chosen.column(0)))))
                 ask, after = chosen, set_name(rows)
                 sets[after] = ProfileSet(rows)
-            if past and not ask.num_rows and not is_stale:
-                after = past  # as before, whatever its name
             if own and ask.num_rows:
                 groups.append(Group(own, profiles.with_patterns(ask), asked_before=bool(past)))
         answered |= dict.fromkeys(own, after)

@@ -47,7 +47,7 @@ from winnow.matcher import Matcher
 from winnow.pipeline.build_index import INPUTS, load_index
 from winnow.pipeline.document_splits import to_splits
 from winnow.pipeline.join_paths import has_met
-from winnow.pipeline.ledger import TABLES, Group, Interval, keep_set, plan, set_name
+from winnow.pipeline.ledger import TABLES, Group, Interval, keep_set, plan
 from winnow.pipeline.match_task import Answer, Chosen, Encodings, MatchTask, Piece, Question, Sources, forget_others
 from winnow.pipeline.profiles import SET_COLUMNS, Profiles
 from winnow.pipeline.progress import Progress
@@ -55,6 +55,7 @@ from winnow.pipeline.publish_matches import recover
 from winnow.pipeline.report import RunReport
 from winnow.pipeline.routing import Postings, homes_of, load_postings, route
 from winnow.pipeline.sample_values import load_selectivity
+from winnow.pipeline.set_names import set_name
 from winnow.pipeline.words import SharedWords, shared_words
 from winnow.values.selectivity import Selectivity
 from winnow.xpath import compile_profile

@@ -1,0 +1,46 @@
+"""Names of sets of profile versions that depend on what is in them alone, whatever way they came about.
+
+A name is two sums over all rows, each of a code of 64 bits (an incremental multiset hash, MSet-Add-Hash of Clarke et
+al., ASIACRYPT 2003): what comes is added to the name of what was there, and the others need not be read.
+"""
+
+import numpy as np
+import pyarrow as pa
+
+from winnow.encoding.jit import kernel
+from winnow.encoding.restore import Flags
+from winnow.engines.twigs import Bytes, Ints, Longs
+from winnow.index.codes import mix
+from winnow.index.packed import items
+from winnow.pipeline.profiles import SET_COLUMNS
+from winnow.values.predicates import bytes_code
+
+_SEEDS = (0, 1)
+_NULL = -1  # no text has this length
+
+
+def set_name(rows: pa.Table, base: str = "") -> str:
+    """Of these rows, and of all in the set with the name `base`, in any order.
+
+    >>> one, two = (pa.table({name: pa.array([name + x]) for name in SET_COLUMNS}) for x in "ab")
+    >>> set_name(two, set_name(one)) == set_name(pa.concat_tables([two, one])) != set_name(one)
+    True
+    """
+    columns = [rows.column(name).cast(pa.string()).combine_chunks() for name in SET_COLUMNS]
+    texts = [(*items(c.cast(pa.binary())), c.is_null().to_numpy(zero_copy_only=False)) for c in columns]
+    sums = [_sum(rows.num_rows, texts, seed) for seed in _SEEDS]
+    before = [int(base[:16], 16), int(base[16:], 16)] if base else [0, 0]
+    return "".join(f"{(old + new) % 2**64:016x}" for old, new in zip(before, sums, strict=True))
+
+
+def _sum(count: int, texts: list[tuple[Bytes, Ints, Flags]], seed: int) -> int:
+    codes = np.full(count, seed, np.int64)
+    for data, ends, is_null in texts:
+        _extend(codes, data, ends, is_null)
+    return int(codes.view(np.uint64).sum(dtype=np.uint64))
+
+
+@kernel
+def _extend(codes: Longs, data: Bytes, ends: Ints, is_null: Flags) -> None:
+    for k in range(codes.size):
+        codes[k] = mix(codes[k], _NULL) if is_null[k] else bytes_code(codes[k], data, ends[k], ends[k + 1])
