@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from winnow.encoding.jit import kernel
+from winnow.encoding.restore import Flags
 from winnow.encoding.vocabulary import Vocabulary
 from winnow.engines.column import Column
-from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Ints, Longs
+from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Bytes, Ints, Longs
 
 DOCUMENT_CODE = 0
 
@@ -54,6 +55,27 @@ def mix(seed: Any, value: Any) -> Any:
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.int64(z ^ (z >> np.uint64(31)))
+
+
+@kernel
+def bytes_code(seed: Any, data: Bytes, start: int, end: int) -> Any:
+    """The next state of a running code, of some bytes."""
+    code = mix(seed, np.int64(end - start))
+    word, filled = np.uint64(0), 0
+    for i in range(start, end):
+        word = (word << np.uint64(8)) | np.uint64(data[i])
+        filled += 1
+        if filled == 8:
+            code = mix(code, np.int64(word))
+            word, filled = np.uint64(0), 0
+    return mix(code, np.int64(word))
+
+
+@kernel
+def add_column(codes: Longs, data: Bytes, ends: Ints, is_null: Flags) -> None:
+    """The running codes of rows, and one more column of them: the texts `data[ends[k]:ends[k + 1]]`."""
+    for k in range(codes.size):
+        codes[k] = mix(codes[k], -1) if is_null[k] else bytes_code(codes[k], data, ends[k], ends[k + 1])
 
 
 @kernel

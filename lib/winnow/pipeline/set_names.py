@@ -7,16 +7,13 @@ al., ASIACRYPT 2003): what comes is added to the name of what was there, and the
 import numpy as np
 import pyarrow as pa
 
-from winnow.encoding.jit import kernel
 from winnow.encoding.restore import Flags
-from winnow.engines.twigs import Bytes, Ints, Longs
-from winnow.index.codes import mix
+from winnow.engines.twigs import Bytes, Ints
+from winnow.index.codes import add_column
 from winnow.index.packed import items
 from winnow.pipeline.profiles import SET_COLUMNS
-from winnow.values.predicates import bytes_code
 
 _SEEDS = (0, 1)
-_NULL = -1  # no text has this length
 
 
 def set_name(rows: pa.Table, base: str = "") -> str:
@@ -36,11 +33,5 @@ def set_name(rows: pa.Table, base: str = "") -> str:
 def _sum(count: int, texts: list[tuple[Bytes, Ints, Flags]], seed: int) -> int:
     codes = np.full(count, seed, np.int64)
     for data, ends, is_null in texts:
-        _extend(codes, data, ends, is_null)
+        add_column(codes, data, ends, is_null)
     return int(codes.view(np.uint64).sum(dtype=np.uint64))
-
-
-@kernel
-def _extend(codes: Longs, data: Bytes, ends: Ints, is_null: Flags) -> None:
-    for k in range(codes.size):
-        codes[k] = mix(codes[k], _NULL) if is_null[k] else bytes_code(codes[k], data, ends[k], ends[k + 1])

@@ -16,7 +16,7 @@ from winnow.encoding.numbers import parse_number
 from winnow.engines.lines import LEAF, Lines
 from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Bytes, Ints, Longs, Tests
 from winnow.engines.values import EQ, NUM_EQ
-from winnow.index.codes import mix
+from winnow.index.codes import bytes_code, mix
 
 BY_TEXT, BY_NUMBER = 1, 2  # how the values of a label are compared
 
@@ -72,19 +72,6 @@ def asked_kinds(predicates: Predicates, symbols: int) -> Bytes:
     kinds = np.zeros(symbols, np.uint8)
     np.bitwise_or.at(kinds, predicates.symbol, predicates.kind)
     return kinds
-
-
-@kernel
-def bytes_code(label: Any, data: Bytes, start: int, end: int) -> Any:
-    code = mix(label, np.int64(end - start))
-    word, filled = np.uint64(0), 0
-    for i in range(start, end):
-        word = (word << np.uint64(8)) | np.uint64(data[i])
-        filled += 1
-        if filled == 8:
-            code = mix(code, np.int64(word))
-            word, filled = np.uint64(0), 0
-    return mix(code, np.int64(word))
 
 
 @kernel

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from winnow.encoding.jit import kernel
 from winnow.engines.twigs import Bytes, Longs
-from winnow.values.predicates import bytes_code
+from winnow.index.codes import bytes_code
 
 SAMPLE = 1000  # documents
 
