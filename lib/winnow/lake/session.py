@@ -27,6 +27,8 @@ SETTINGS = {
     "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",
     "spark.sql.inMemoryColumnarStorage.batchSize": "500",
     "spark.python.daemon.module": "winnow.lake.daemon",
+    # Over TCP a task's first row waits 40 ms for the acknowledgement of what came before it.
+    "spark.python.unix.domain.socket.enabled": "true",
 }
 
 
