@@ -1,8 +1,11 @@
 """The process that forks Spark's Python workers, with what they need imported once instead of in each of them."""
 
+import gc
 import sys
+from collections.abc import Callable
 from importlib.machinery import PathFinder
 from pathlib import Path
+from typing import Any
 
 
 def own_archives(path: list[str]) -> set[str]:
@@ -19,6 +22,18 @@ def own_archives(path: list[str]) -> set[str]:
     return {entry for entry in archives if Path(entry).resolve().is_relative_to(installed)}
 
 
+def ends_quietly(worker: Callable[..., int]) -> Callable[..., int]:
+    """The same worker; when a session ends, the JVM may be gone before it has said good-bye, which is no news."""
+
+    def run(*arguments: Any) -> int:
+        try:
+            return worker(*arguments)
+        except BrokenPipeError:
+            return 1
+
+    return run
+
+
 if __name__ == "__main__":
     archives = own_archives(sys.path)
     sys.path[:] = [entry for entry in sys.path if entry not in archives]
@@ -28,4 +43,7 @@ if __name__ == "__main__":
 
     import winnow.ingest.scan  # noqa: F401
 
+    gc.collect()
+    gc.freeze()  # a worker looks for garbage after each task: not in what all of them share
+    pyspark.daemon.worker = ends_quietly(pyspark.daemon.worker)
     pyspark.daemon.manager()  # type: ignore[no-untyped-call]

@@ -48,7 +48,17 @@ from winnow.pipeline.build_index import INPUTS, load_index
 from winnow.pipeline.document_splits import to_splits
 from winnow.pipeline.join_paths import has_met
 from winnow.pipeline.ledger import TABLES, Group, Interval, keep_set, plan
-from winnow.pipeline.match_task import Answer, Chosen, Encodings, MatchTask, Piece, Question, Sources, forget_others
+from winnow.pipeline.match_task import (
+    Answer,
+    Encodings,
+    Known,
+    MatchTask,
+    Piece,
+    Question,
+    Sources,
+    forget_others,
+    source_missing,
+)
 from winnow.pipeline.profiles import SET_COLUMNS, Profiles
 from winnow.pipeline.progress import Progress
 from winnow.pipeline.publish_matches import recover
@@ -249,13 +259,15 @@ def _questions(
         with report.stage("route"):
             asked.append((part, matcher, _documents(lake, matcher, targets, lake.joined if routed else None)))
     with report.stage("route"):
-        sources = _sources(lake, [own for _, _, documents in asked for own in documents])
+        places = _places(lake, [own for _, _, documents in asked for own in documents])
         found = []
         for part, matcher, documents in asked:
-            pieces = [piece for own in documents for piece in _pieces(lake, own, encoded=part.encoded)]
+            read = _encodings if part.encoded else _splits
+            pieces = [piece for own in documents for piece in read(lake, own, places[own.date])]
             if pieces:
                 profiles = part.ask.select(SET_COLUMNS).combine_chunks()
                 packed = pickle.dumps(matcher, protocol=5)
+                sources = {} if part.encoded else {date: _sources(table) for date, table in places.items()}
                 found.append((Question(packed, lake.words.codes, profiles, sources), pieces))
     return found
 
@@ -324,8 +336,8 @@ class _Documents(NamedTuple):
     """Documents of one interval to look at."""
 
     date: dt.date
-    chosen: dict[str, Chosen]  # by batch, then by row; None: all
-    ids: pa.ChunkedArray | None  # None: all that the interval has
+    chosen: dict[str, pa.Table]  # per batch their ids and rows
+    is_all: bool  # the interval has no others
 
 
 def _documents(
@@ -334,44 +346,49 @@ def _documents(
     """With `joined` only those that could satisfy some profile."""
     batches = [(interval.date, batch) for interval, group in targets for batch in group.batches]
     routed = dict(zip(batches, _routed(lake, matcher, joined, batches), strict=True))
+    have = rows_by_partition(lake.config.lake, "documents", "ingest_date", version=lake.versions["documents"])
     found = []
     for date in dict.fromkeys(date for date, _ in batches):
         own = {batch: rows for (day, batch), rows in routed.items() if day == date and (rows is None or rows.size)}
         if own:
-            known = [lake.documents(date, batch) for batch in own]
-            masks = [_mask(table, rows) for table, rows in zip(known, own.values(), strict=True)]
-            ids = _ids(lake, date, known, masks)
-            found.append(_Documents(date, dict(zip(own, masks, strict=True)), ids))
+            tables = {batch: _chosen(lake.documents(date, batch), rows) for batch, rows in own.items()}
+            chosen = {batch: table for batch, table in tables.items() if table.num_rows}
+            is_all = sum(table.num_rows for table in chosen.values()) == have[date,]
+            found.append(_Documents(date, chosen, is_all))
     return found
 
 
-def _mask(documents: pa.Table, rows: Ints | None) -> Chosen:
+def _chosen(documents: pa.Table, rows: Ints | None) -> pa.Table:
     if rows is None:
-        return None
-    chosen = np.zeros(1 + max(pc.max(documents.column("row")).as_py() or 0, int(rows.max(initial=0))), np.bool_)
-    chosen[rows] = True
-    return chosen
+        return documents
+    own = documents.column("row").to_numpy()
+    is_chosen = np.zeros(1 + max(int(own.max(initial=0)), int(rows.max(initial=0))), np.bool_)
+    is_chosen[rows] = True
+    return documents.filter(pa.array(is_chosen[own]))
 
 
-def _ids(lake: Pinned, date: dt.date, documents: list[pa.Table], masks: list[Chosen]) -> pa.ChunkedArray | None:
-    chosen = [
-        table if mask is None else table.filter(pa.array(mask[table.column("row").to_numpy()]))
-        for table, mask in zip(documents, masks, strict=True)
-    ]
-    ids = pa.concat_tables(chosen).column("document_id")
-    whole = rows_by_partition(lake.config.lake, "documents", "ingest_date", version=lake.versions["documents"])[date,]
-    return None if len(ids) == whole else ids
+def _splits(lake: Pinned, documents: _Documents, _: pa.Table) -> list[Piece]:
+    """To be read again."""
+    ids = [chunk for table in documents.chosen.values() for chunk in table.column("document_id").chunks]
+    wanted = None if documents.is_all else pa.chunked_array(ids, pa.string())
+    return [Piece(documents.date, split) for split in to_splits(_files(lake, "documents", documents.date), wanted)]
 
 
-def _pieces(lake: Pinned, documents: _Documents, *, encoded: bool) -> list[Piece]:
-    date = documents.date
-    if not encoded:
-        return [Piece(date, split) for split in to_splits(_files(lake, "documents", date), documents.ids)]
-    pieces = []
+def _encodings(lake: Pinned, documents: _Documents, places: pa.Table) -> list[Piece]:
+    """Known by how they were encoded."""
+    date, pieces = documents.date, []
     for batch, chosen in documents.chosen.items():
+        chosen = chosen.sort_by("row").combine_chunks()
+        ids = chosen.column("document_id").combine_chunks()
+        at = pc.index_in(ids, value_set=places.column("document_id"))
+        if at.null_count:
+            raise source_missing()
+        rows = chosen.column("row").to_numpy()
+        known = Known(rows, ids, places.column("source").take(at).combine_chunks())
         inverted = tuple(_files(lake, "path_documents", date, batch))
-        files = _files(lake, "encoded_documents", date, batch)
-        pieces += [Piece(date, Encodings(uri, chosen, inverted)) for uri in files]
+        pieces += [
+            Piece(date, Encodings(uri, known, inverted)) for uri in _files(lake, "encoded_documents", date, batch)
+        ]
     return pieces
 
 
@@ -380,7 +397,7 @@ def _files(lake: Pinned, table: str, date: dt.date, batch: str | None = None) ->
     return partition_files(lake.config.lake, table, partition, version=lake.versions[table])
 
 
-def _sources(lake: Pinned, documents: list[_Documents]) -> dict[dt.date, Sources]:
+def _places(lake: Pinned, documents: list[_Documents]) -> dict[dt.date, pa.Table]:
     """Each document and its first place in the interval: `file`, `file!member` or `file#record`."""
     query = """
         SELECT document_id, min(source || CASE member WHEN '' THEN '' ELSE '!' || member END
@@ -389,16 +406,18 @@ def _sources(lake: Pinned, documents: list[_Documents]) -> dict[dt.date, Sources
     """
     found = {}
     for date in {own.date for own in documents}:
-        own = [some.ids for some in documents if some.date == date]
-        ids = [chunk for some in own if some is not None for chunk in some.chunks]
-        wanted = pa.table({"document_id": pa.chunked_array(ids, pa.string())})
-        chosen = "" if any(some is None for some in own) else "SEMI JOIN wanted USING (document_id)"
+        own = [some for some in documents if some.date == date]
+        tables = [table.select(["document_id"]) for some in own for table in some.chosen.values()]
+        chosen = "" if any(some.is_all for some in own) else "SEMI JOIN wanted USING (document_id)"
         sources = (
             _files(lake, "document_sources", date) or arrow_schema(load_contract("document_sources")).empty_table()
         )
-        places = sql(query.format(chosen=chosen), sources=sources, wanted=wanted)
-        found[date] = Sources(np.array(places.column(0).to_pylist(), "S64"), places.column(1).combine_chunks())
+        found[date] = sql(query.format(chosen=chosen), sources=sources, wanted=pa.concat_tables(tables))
     return found
+
+
+def _sources(places: pa.Table) -> Sources:
+    return Sources(np.array(places.column(0).to_pylist(), "S64"), places.column(1).combine_chunks())
 
 
 def _distribute(

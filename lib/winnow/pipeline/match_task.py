@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,14 +26,24 @@ _DOCUMENTS = 4000  # encoded ones of one batch
 _PACKED_BYTES = 4 << 20
 
 
-Chosen = npt.NDArray[np.bool_] | None
+class Known(NamedTuple):
+    """Documents of a batch that are meant: their rows, ascending, and for each its id and its first place."""
+
+    rows: Ints
+    ids: pa.Array
+    places: pa.Array
+
+    def at(self, rows: Ints) -> tuple[Longs, Flags]:
+        """Where these rows are, and whether they are there."""
+        at = np.minimum(np.searchsorted(self.rows, rows), self.rows.size - 1)
+        return at, self.rows[at] == rows
 
 
 class Encodings(NamedTuple):
-    """One data file of `encoded_documents`, and which documents of its batch are meant."""
+    """One data file of `encoded_documents`."""
 
     path: str
-    chosen: Chosen  # by `row`; None: all
+    known: Known  # of its batch, at least one
     inverted: tuple[str, ...]  # the data files of its batch in `path_documents`
 
 
@@ -51,6 +60,21 @@ class Sources(NamedTuple):
     ids: "np.ndarray[Any, Any]"  # S64
     places: pa.Array
 
+    def of(self, ids: pa.Array) -> pa.Array:
+        named = np.asarray(ids.to_numpy(zero_copy_only=False), "S64")
+        at = np.minimum(np.searchsorted(self.ids, named), self.ids.size - 1)
+        if not self.ids.size or (self.ids[at] != named).any():
+            raise source_missing()
+        return self.places.take(pa.array(at))
+
+
+def source_missing() -> DataError:
+    return DataError(
+        "source_missing",
+        "a document of the interval has no place in document_sources",
+        hint="ingest its file again: nothing is stored twice",
+    )
+
 
 class Question(NamedTuple):
     """What every task needs, sent to each executor once."""
@@ -58,7 +82,7 @@ class Question(NamedTuple):
     matcher: bytes  # pickled; its slots are the rows of `profiles`
     path_codes: Longs  # of the matcher's paths
     profiles: pa.Table  # profile_id, profile_version, subscriber, destination
-    sources: dict[dt.date, Sources]
+    sources: dict[dt.date, Sources]  # of the documents that are to be read
 
 
 class GivenUp(NamedTuple):
@@ -86,11 +110,11 @@ class MatchTask:
         writers: dict[dt.date, PartWriter] = {}
         undecided: dict[dt.date, list[GivenUp]] = {}
         for date, source in pieces:
-            for ids, found in _matches(source, matcher, question):
+            for ids, places, found in _matches(date, source, matcher, question):
                 if found.documents.size:
                     if date not in writers:
                         writers[date] = PartWriter(self.lake, load_contract(TABLE), {"match_date": date})
-                    writers[date].write(self._rows(ids, found, matcher, question, question.sources[date]))
+                    writers[date].write(self._rows(ids, places, found, matcher, question.profiles))
                 given_up = zip(
                     found.undecided_documents, found.undecided_profiles, found.undecided_reasons, strict=True
                 )
@@ -104,19 +128,10 @@ class MatchTask:
         return Answer({date: writer.close() for date, writer in writers.items()}, undecided, funnel)
 
     def _rows(
-        self, ids: pa.Array, found: BatchMatches, matcher: Matcher, question: Question, sources: Sources
+        self, ids: pa.Array, places: pa.Array, found: BatchMatches, matcher: Matcher, asked: pa.Table
     ) -> pa.Table:
-        named = np.asarray(ids.to_numpy(zero_copy_only=False), "S64")
-        at = np.minimum(np.searchsorted(sources.ids, named), sources.ids.size - 1)
-        if not sources.ids.size or (sources.ids[at] != named).any():
-            raise DataError(
-                "source_missing",
-                "a document of the interval has no place in document_sources",
-                hint="ingest its file again: nothing is stored twice",
-            )
-        places = sources.places.take(pa.array(at))
         documents = pa.array(found.documents)
-        profiles = question.profiles.take(pa.array(found.profiles))
+        profiles = asked.take(pa.array(found.profiles))
         text, offsets = locations(
             found.batch, found.witnesses.astype(np.int64), paths=matcher.paths, vocabulary=matcher.vocabulary
         )
@@ -151,17 +166,19 @@ def _matcher(question: Question) -> Matcher:
 
 
 def _matches(
-    source: Split | Encodings, matcher: Matcher, question: Question
-) -> Iterator[tuple[pa.Array, BatchMatches]]:
+    date: dt.date, source: Split | Encodings, matcher: Matcher, question: Question
+) -> Iterator[tuple[pa.Array, pa.Array, BatchMatches]]:
+    """Documents, their places, and what matches in them."""
     if isinstance(source, Split):
         for ids, contents, _ in read_documents([source]):
-            yield ids, matcher.match_contents(contents)
+            yield ids, question.sources[date].of(ids), matcher.match_contents(contents)
     else:
-        for ids, batch in _encoded(source, matcher, question.path_codes):
-            yield ids, matcher.match_encoded(batch)
+        for at, batch in _encoded(source, matcher, question.path_codes):
+            yield source.known.ids.take(at), source.known.places.take(at), matcher.match_encoded(batch)
 
 
 def _encoded(source: Encodings, matcher: Matcher, path_codes: Longs) -> Iterator[tuple[pa.Array, EncodedBatch]]:
+    """Documents by their place in `source.known`."""
     numbers = _Numbers.load(source, path_codes)
     values = ["spans", "values"] if matcher.engine.needs_values else []
     is_attribute = matcher.symbols.signed() < 0
@@ -169,7 +186,8 @@ def _encoded(source: Encodings, matcher: Matcher, path_codes: Longs) -> Iterator
         nodes, ends = unpack(rows.column("nodes"))
         paths = numbers.paths(nodes, ends, rows.column("part").to_numpy())
         stored = _values(rows, is_attribute) if values else None
-        yield rows.column("document_id"), restore(paths, ends, matcher.paths, stored)
+        at, _ = source.known.at(rows.column("row").to_numpy())
+        yield pa.array(at), restore(paths, ends, matcher.paths, stored)
 
 
 def _values(rows: pa.RecordBatch, is_attribute: Flags) -> StoredValues:
@@ -179,15 +197,14 @@ def _values(rows: pa.RecordBatch, is_attribute: Flags) -> StoredValues:
 
 
 def _packed(source: Encodings, values: list[str]) -> Iterator[pa.RecordBatch]:
-    """The chosen rows; a row group without any is not read."""
-    columns = ["document_id", "row", "part", "nodes", *values]
+    """The rows that are meant; a row group without any is not read."""
+    columns = ["row", "part", "nodes", *values]
     with open_parquet(source.path) as reader:
-        groups, chosen = list(range(reader.num_row_groups)), None
-        if source.chosen is not None:
-            is_chosen = source.chosen[reader.read(columns=["row"]).column(0).to_numpy()]
-            group_of = np.repeat(groups, [reader.metadata.row_group(group).num_rows for group in groups])
-            groups = np.unique(group_of[is_chosen]).tolist()
-            chosen = is_chosen[np.isin(group_of, groups)]
+        groups = list(range(reader.num_row_groups))
+        _, chosen = source.known.at(reader.read(columns=["row"]).column(0).to_numpy())
+        group_of = np.repeat(groups, [reader.metadata.row_group(group).num_rows for group in groups])
+        groups = np.unique(group_of[chosen]).tolist()
+        chosen = chosen[np.isin(group_of, groups)]
         yield from read_batches(reader, groups, columns, rows=_DOCUMENTS, size=SPLIT_BYTES, chosen=chosen)
 
 
