@@ -39,8 +39,17 @@ def newest(uri: str) -> deltalake.DeltaTable | None:
 
 
 def at_version(uri: str, version: int) -> deltalake.DeltaTable:
-    known = newest(uri)
-    return known if known and known.version() == version else deltalake.DeltaTable(uri, version=version)
+    """Nobody may commit through it."""
+    table = newest(uri)
+    if table and table.version() == version:
+        return table
+    key = f"{uri}@{version}"
+    stamp = None if "://" in uri else _commit(uri, version)
+    known = _handles.get(key)
+    if known is None or known.stamp != stamp:
+        known = _Handle(deltalake.DeltaTable(uri, version=version), stamp or ())
+        _keep(key, known if stamp else None)
+    return known.table
 
 
 def data_files(table: deltalake.DeltaTable, wanted: list[tuple[str, str, Any]] | None = None) -> list[str]:
@@ -52,23 +61,32 @@ def data_files(table: deltalake.DeltaTable, wanted: list[tuple[str, str, Any]] |
 def remember(uri: str, table: deltalake.DeltaTable) -> None:
     """Keep a table that was just opened or written."""
     stamp = _stamp(uri, table.version())
-    if stamp is None:
-        _handles.pop(uri, None)
+    _keep(uri, _Handle(table, stamp) if stamp else None)
+
+
+def _keep(key: str, handle: _Handle | None) -> None:
+    if handle is None:
+        _handles.pop(key, None)
         return
     if len(_handles) >= _MOST:
         _handles.clear()
-    _handles[uri] = _Handle(table, stamp)
+    _handles[key] = handle
 
 
 def _stamp(uri: str, version: int) -> tuple[int, ...] | None:
     """What tells the commit of a version from every other; None when a later one is there, or nobody can tell."""
-    if "://" in uri:
+    if "://" in uri or _file(uri, version + 1).exists():
         return None
-    log = Path(uri, "_delta_log")
+    return _commit(uri, version)
+
+
+def _commit(uri: str, version: int) -> tuple[int, ...] | None:
     try:
-        commit = (log / f"{version:020}.json").stat()
+        commit = _file(uri, version).stat()
     except FileNotFoundError:
         return None
-    if (log / f"{version + 1:020}.json").exists():
-        return None
     return commit.st_ino, commit.st_mtime_ns, commit.st_ctime_ns, commit.st_size
+
+
+def _file(uri: str, version: int) -> Path:
+    return Path(f"{uri}/_delta_log/{version:020}.json")

@@ -28,6 +28,7 @@ from winnow.lake.parts import Part, PartWriter, arrow_schema, drop_part, filesys
 from winnow.lake.sql import sql
 
 _DELTA_TYPES = {"int": "integer"}
+_FEW = 10_000  # rows
 _UPKEEP = {"OPTIMIZE", "VACUUM START", "VACUUM END"}  # these change no rows
 
 
@@ -89,11 +90,18 @@ def _delta_type(name: str) -> Any:
     return deltalake.schema.PrimitiveType(_DELTA_TYPES.get(name, name))
 
 
+_checked: dict[str, tuple[deltalake.DeltaTable, int]] = {}  # by table, what was found right, at which version
+
+
 def _require_stored(contract: Contract, table: deltalake.DeltaTable) -> None:
+    known, version = _checked.get(contract.table, (None, -1))
+    if known is table and version == table.version():
+        return
     metadata = table.metadata()
     columns = tuple((field.name, _spark_type(field.type)) for field in table.schema().fields)
     shape = Shape(columns, tuple(metadata.partition_columns), dict(metadata.configuration))
     require(contract, shape, what=f"table {table.table_uri}")
+    _checked[contract.table] = table, table.version()
 
 
 def _spark_type(kind: Any) -> str:
@@ -206,10 +214,18 @@ def read_rows(
 def read_chosen(
     lake: str, table: str, columns: list[str], key: str, wanted: pa.Array | pa.ChunkedArray, *, version: int
 ) -> pa.Table:
-    """Rows whose `key` is wanted; of data files that have none of them only the keys are read."""
+    """Rows whose `key`, which no two have, is wanted; of data files that have none of them only the keys are read.
+
+    The newest files come first, and when all is found the others are not looked at.
+    """
     dataset = _at(lake, table, version).to_pyarrow_dataset()
+    if len(wanted) > _FEW:
+        rows = dataset.to_table(columns=list(dict.fromkeys([*columns, key])))
+        return rows.filter(pc.is_in(rows.column(key), value_set=wanted)).select(columns)
     found = [dataset.schema.empty_table().select(columns)]
     for fragment in dataset.get_fragments():
+        if sum(rows.num_rows for rows in found) == len(wanted):
+            break
         is_wanted = pc.is_in(fragment.to_table(columns=[key]).column(0), value_set=wanted)
         if pc.any(is_wanted).as_py():
             found.append(fragment.to_table(columns=columns).filter(is_wanted))

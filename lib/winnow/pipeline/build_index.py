@@ -36,14 +36,15 @@ from winnow.lake.store import (
     open_table,
     open_version,
     partition_files,
+    read_chosen,
     read_rows,
     replace_partition,
     require_table,
     rows_by_partition,
-    rows_since,
     seen_by,
     write_rows,
 )
+from winnow.pipeline.profiles import profiles_since
 from winnow.pipeline.report import RunReport
 
 PARTITION = 50_000  # branches of a partition; twice as many split it
@@ -118,29 +119,19 @@ def _state(lake: str) -> tuple[Index | None, dict[str, int]]:
     return load_index(lake), {name: require_table(lake, name).version() for name in INPUTS}
 
 
-def _came(lake: str, versions: dict[str, int]) -> pa.Table | None:
-    """The rows of profile_patterns since the last build, if all that became of profiles since then is new ones.
-
-    Every row of profile_patterns names a profile that was there when it was written, so new profiles have new rows.
-    """
-    seen = seen_by(lake, "index_partitions")
-    profiles = rows_since(lake, "profiles", [], seen, versions["profiles"])
-    columns = ["profile_id", "profile_version", "pattern_id"]
-    encoded = rows_since(lake, "profile_patterns", columns, seen, versions["profile_patterns"])
-    return encoded.rows if profiles.is_grown and encoded.is_grown else None
+def _live(lake: str, versions: dict[str, int]) -> pa.Array:
+    """The ids of the patterns that some active profile has."""
+    profiles, encoded = (open_version(lake, name, versions[name]) for name in ("profiles", "profile_patterns"))
+    return live_patterns(profiles, encoded).combine_chunks()
 
 
-def _wanted(lake: str, versions: dict[str, int], encoded: Any) -> Longs:
-    """The branches that some active profile has by these rows of profile_patterns."""
-    tables = {name: open_version(lake, name, versions[name]) for name in ("profiles", "patterns", "branches")}
-    query = """
-        SELECT branch FROM (
-            SELECT DISTINCT unnest(branches) AS branch_id FROM patterns SEMI JOIN live USING (pattern_id)
-        ) LEFT JOIN branches USING (branch_id)
-    """
-    live = pa.table({"pattern_id": live_patterns(tables.pop("profiles"), encoded)})
-    found = sql(query, live=live, **tables).column(0)
-    if found.null_count:
+def _wanted(lake: str, versions: dict[str, int], patterns: pa.Array) -> Longs:
+    """The branches that patterns have."""
+    version = versions["patterns"]
+    lists = read_chosen(lake, "patterns", ["branches"], "pattern_id", patterns, version=version).column(0)
+    codes = pc.unique(pc.list_flatten(lists))
+    found = read_chosen(lake, "branches", ["branch"], "branch_id", codes, version=versions["branches"]).column(0)
+    if len(found) < len(codes) or len(lists) < len(patterns):
         raise DataError("branches_stale", "some patterns have no branches yet", hint="run encode_profiles first")
     return np.unique(found.to_numpy()).astype(np.int64)
 
@@ -191,12 +182,14 @@ class _Change:
     def apply(self) -> None:
         lake, versions = self._config.lake, self._versions
         held = self._held()
-        came = _came(lake, versions) if held.entries.size and not self._config.rebuild else None
-        if came is not None:
+        is_known = held.entries.size and not self._config.rebuild
+        since = profiles_since(lake, versions, seen_by(lake, "index_partitions")) if is_known else None
+        if since:
+            came = since.encoded.column("pattern_id").drop_null().unique()
             wanted = _wanted(lake, versions, came)
             new, gone = wanted[~np.isin(wanted, held.entries)], np.zeros(0, np.int64)
         else:
-            wanted = _wanted(lake, versions, open_version(lake, "profile_patterns", versions["profile_patterns"]))
+            wanted = _wanted(lake, versions, _live(lake, versions))
             new, gone = np.setdiff1d(wanted, held.entries), np.setdiff1d(held.entries, wanted)
         self.inserted, self.deleted = new.size, gone.size
         self.branches = held.entries.size + new.size - gone.size

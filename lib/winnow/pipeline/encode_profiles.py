@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from winnow.index.lines import branches_of, find
+from winnow.index.lines import branches_of
 from winnow.index.patterns import to_rows
 from winnow.lake.contracts import load_contract
 from winnow.lake.locks import table_lock
@@ -156,15 +156,17 @@ def add_branches(lake: str, note: dict[str, Any]) -> int:
     with table_lock(lake, "branches"):
         seen = seen_by(lake, "branches")
         patterns = rows_since(lake, "patterns", ["branches", "twig", "labels", "tests"], seen, version).rows
-        codes = patterns.column("branches").combine_chunks()
+        lists = patterns.column("branches").combine_chunks()
+        codes = lists.flatten()
         known = read_rows(lake, "branches", ["branch_id"]).column(0) if len(codes) else pa.array([], pa.int64())
-        unknown = pc.invert(pc.is_in(codes.flatten(), value_set=known))
-        rows = patterns.take(codes.value_parent_indices().filter(unknown).unique())
+        is_unknown = pc.invert(pc.is_in(codes, value_set=known))
+        rows = patterns.take(lists.value_parent_indices().filter(is_unknown).unique())
         if not rows.num_rows:
             return 0
         vocabulary = add_labels(lake, rows.column("labels").combine_chunks().flatten().unique().to_pylist(), note)
         found = branches_of(rows, vocabulary)
-        new = found.take(np.flatnonzero(find(known.to_numpy(), found.codes) < 0))
+        is_new = pc.is_in(pa.array(found.codes), value_set=codes.filter(is_unknown))
+        new = found.take(np.flatnonzero(is_new.to_numpy(zero_copy_only=False)))
         steps = pa.ListArray.from_arrays(pa.array(new.ends.astype(np.int32)), pa.array(new.steps))
         numbers = np.arange(len(known), len(known) + len(new), dtype=np.int32)
         columns = {"branch": numbers, "branch_id": new.codes, "line": new.texts(vocabulary), "steps": steps}

@@ -7,7 +7,7 @@ of a few costs the same beside a thousand others and beside a million.
 import datetime as dt
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -49,19 +49,30 @@ class Profiles:
         return {name: mark(self._lake, name, version) for name, version in self._versions.items()}
 
     def came(self, date: dt.date, seen: Mapping[str, Any]) -> pa.Table | None:
-        """What is required beside what a plan that saw this required, with patterns; None: there may be more to it.
+        """What is required beside what a plan that saw this required, with patterns; None: there may be more to it."""
+        since = profiles_since(self._lake, self._versions, seen)
+        return _with_patterns(_on(date, since.profiles), since.encoded) if since else None
 
-        New profiles have new encodings, and new encodings are those of new profiles: else an old one may be meant.
-        """
-        profiles = rows_since(self._lake, "profiles", _COLUMNS, seen, self._versions["profiles"])
-        encoded = rows_since(self._lake, "profile_patterns", _ENCODED, seen, self._versions["profile_patterns"])
-        if not (profiles.is_grown and encoded.is_grown):
-            return None
-        rows = _joined(profiles.rows, encoded.rows)
-        firsts = pc.sum(pc.less_equal(encoded.rows.column("alternative"), 0)).as_py() or 0
-        if not rows.num_rows == profiles.rows.num_rows == firsts:
-            return None
-        return _with_patterns(_on(date, rows), encoded.rows)
+
+class Since(NamedTuple):
+    """New profiles, all of them active, and their encodings."""
+
+    profiles: pa.Table
+    encoded: pa.Table
+
+
+def profiles_since(lake: str, versions: Mapping[str, int], seen: Mapping[str, Any]) -> Since | None:
+    """What came after these marks of both tables; None: it is not just that.
+
+    New profiles have new encodings, and new encodings are those of new profiles: else an old one may be meant.
+    """
+    profiles = rows_since(lake, "profiles", _COLUMNS, seen, versions["profiles"])
+    encoded = rows_since(lake, "profile_patterns", _ENCODED, seen, versions["profile_patterns"])
+    if not (profiles.is_grown and encoded.is_grown):
+        return None
+    rows = _joined(profiles.rows, encoded.rows)
+    firsts = pc.sum(pc.less_equal(encoded.rows.column("alternative"), 0)).as_py() or 0
+    return Since(rows, encoded.rows) if rows.num_rows == profiles.rows.num_rows == firsts else None
 
 
 def _joined(profiles: Any, encoded: pa.Table) -> pa.Table:

@@ -27,14 +27,14 @@ from winnow.pipeline.build_index import load_index
 class Postings(NamedTuple):
     """Documents of one batch by path; what is not asked for stays packed."""
 
-    codes: Longs  # the path of each row
+    codes: pa.ChunkedArray  # the path of each row
     packed: pa.ChunkedArray
 
     def of(self, paths: Longs) -> "Lists":
         """Those of some paths."""
-        chosen = np.flatnonzero(np.isin(self.codes, paths))
-        rows, ends = unpack(pa.concat_arrays(self.packed.take(pa.array(chosen)).chunks or [_NOTHING]))
-        return Lists(self.codes[chosen], ends, rows)
+        chosen = pc.is_in(self.codes, value_set=pa.array(paths))
+        rows, ends = unpack(pa.concat_arrays(self.packed.filter(chosen).chunks or [_NOTHING]))
+        return Lists(self.codes.filter(chosen).to_numpy(), ends, rows)
 
 
 _NOTHING = pa.array([], pa.binary())
@@ -56,7 +56,7 @@ class Lists(NamedTuple):
 def load_postings(lake: str, date: dt.date, batch: str, version: int) -> Postings:
     where = {"ingest_date": date, "batch": batch}
     table = read_rows(lake, "path_documents", ["path_id", "rows"], where=where, version=version)
-    return Postings(table.column("path_id").to_numpy().astype(np.int64), table.column("rows"))
+    return Postings(table.column("path_id"), table.column("rows"))
 
 
 def route(store: PatternStore, joined: Joined, postings: list[Postings]) -> list[Ints] | None:
