@@ -41,7 +41,8 @@ class Column(NamedTuple):
     type: str
     nullable: bool
     description: str
-    codec: str = "zstd"  # lz4 for what is read whole though few rows are wanted: twice the size, a third of the time
+    # lz4 for what is read whole though few rows are wanted: twice the size, a third of the time. none: it is packed.
+    codec: str = "zstd"
 
 
 class Contract(NamedTuple):

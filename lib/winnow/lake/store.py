@@ -24,7 +24,16 @@ from winnow.lake.contracts import Contract, Shape, load_contract, require
 from winnow.lake.faults import point
 from winnow.lake.handles import data_files
 from winnow.lake.locks import table_lock
-from winnow.lake.parts import Part, PartWriter, arrow_schema, drop_part, filesystem, part_table, rewrite_part
+from winnow.lake.parts import (
+    Part,
+    PartWriter,
+    arrow_schema,
+    drop_part,
+    filesystem,
+    open_parquet,
+    part_table,
+    rewrite_part,
+)
 from winnow.lake.sql import sql
 
 _DELTA_TYPES = {"int": "integer"}
@@ -214,21 +223,23 @@ def read_rows(
 def read_chosen(
     lake: str, table: str, columns: list[str], key: str, wanted: pa.Array | pa.ChunkedArray, *, version: int
 ) -> pa.Table:
-    """Rows whose `key`, which no two have, is wanted; of data files that have none of them only the keys are read.
+    """Rows whose `key`, which no two have, is wanted; of row groups that have none of them only the keys are read.
 
-    The newest files come first, and when all is found the others are not looked at.
+    Not of partition columns. The newest files come first, and when all is found the others are not looked at.
     """
-    dataset = _at(lake, table, version).to_pyarrow_dataset()
+    current = _at(lake, table, version)
     if len(wanted) > _FEW:
-        rows = dataset.to_table(columns=list(dict.fromkeys([*columns, key])))
+        rows = current.to_pyarrow_table(columns=list(dict.fromkeys([*columns, key])))
         return rows.filter(pc.is_in(rows.column(key), value_set=wanted)).select(columns)
-    found = [dataset.schema.empty_table().select(columns)]
-    for fragment in dataset.get_fragments():
+    found = [pa.schema([arrow_schema(load_contract(table)).field(name) for name in columns]).empty_table()]
+    for uri in data_files(current):
         if sum(rows.num_rows for rows in found) == len(wanted):
             break
-        is_wanted = pc.is_in(fragment.to_table(columns=[key]).column(0), value_set=wanted)
-        if pc.any(is_wanted).as_py():
-            found.append(fragment.to_table(columns=columns).filter(is_wanted))
+        with open_parquet(uri) as reader:
+            for group in range(reader.num_row_groups):
+                is_wanted = pc.is_in(reader.read_row_group(group, [key]).column(0), value_set=wanted)
+                if pc.any(is_wanted).as_py():
+                    found.append(reader.read_row_group(group, columns).filter(is_wanted).select(columns))
     return pa.concat_tables(found)
 
 

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -216,20 +215,15 @@ class _Change:
         """Nothing, where the trees cannot be read: then all is packed and joined anew."""
         if not self._old:
             return _NOTHING
+        where, version = {"index_version": self.version}, self._old.nodes_version
+        columns = ["entry", "partition", "build"]
         try:
-            nodes = open_version(self._config.lake, "envelope_nodes", self._old.nodes_version)
-        except DeltaError:  # the log does not reach back so far
+            rows = read_rows(self._config.lake, "envelope_nodes", columns, where=where, version=version)
+        except (DeltaError, FileNotFoundError):  # the log does not reach back so far, or a data file was removed
             return _NOTHING
-        query = """
-            SELECT entry, partition, build FROM nodes SEMI JOIN roots USING (partition)
-            WHERE index_version = $1 AND entry >= 0
-        """
-        try:
-            rows = sql(query, [self.version], nodes=nodes, roots=self._old.roots.select(["partition"]))
-        except (duckdb.IOException, FileNotFoundError):  # a data file was removed
-            return _NOTHING
-        entry, partition, build = (rows.column(name).to_numpy() for name in ("entry", "partition", "build"))
-        return _Held(entry.astype(np.int64), partition.astype(np.int64), build.astype(np.int32))
+        entry, partition, build = (rows.column(name).to_numpy() for name in columns)
+        own = (entry >= 0) & np.isin(partition, self._old.roots.column("partition").to_numpy())
+        return _Held(entry[own].astype(np.int64), partition[own].astype(np.int64), build[own].astype(np.int32))
 
     def _lines(self, numbers: Longs) -> _Lines:
         query = "SELECT branch, branch_id, steps FROM branches SEMI JOIN wanted USING (branch)"

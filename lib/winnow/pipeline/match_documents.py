@@ -402,7 +402,7 @@ def _places(lake: Pinned, documents: list[_Documents]) -> dict[dt.date, pa.Table
     query = """
         SELECT document_id, min(source || CASE member WHEN '' THEN '' ELSE '!' || member END
                                 || CASE record WHEN 0 THEN '' ELSE '#' || record END) AS source
-        FROM sources {chosen} GROUP BY document_id ORDER BY document_id
+        FROM sources {chosen} GROUP BY document_id
     """
     found = {}
     for date in {own.date for own in documents}:
@@ -417,6 +417,7 @@ def _places(lake: Pinned, documents: list[_Documents]) -> dict[dt.date, pa.Table
 
 
 def _sources(places: pa.Table) -> Sources:
+    places = places.sort_by("document_id")
     return Sources(np.array(places.column(0).to_pylist(), "S64"), places.column(1).combine_chunks())
 
 

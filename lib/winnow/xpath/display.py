@@ -43,10 +43,13 @@ def _lines(node: Node) -> list[str]:
 
 def _node(node: Node, *, leading: bool) -> str:
     """The last child is written as the next step, the others in brackets."""
-    own = _step(node, leading=leading)
-    *brackets, last = node.children or (None,)
-    text = own + "".join(f"[{_node(child, leading=False)}]" for child in brackets if child is not None)
-    return text if last is None else text + _node(last, leading=True)
+    text = _step(node, leading=leading)
+    while node.children:
+        for child in node.children[:-1]:
+            text += f"[{_node(child, leading=False)}]"
+        node = node.children[-1]
+        text += _step(node, leading=True)
+    return text
 
 
 def _step(node: Node, *, leading: bool) -> str:
@@ -54,9 +57,10 @@ def _step(node: Node, *, leading: bool) -> str:
     if slashes == "//" and not leading:
         slashes = ".//"
     name = "text()" if node.kind is Kind.TEXT else node.label or "*"
-    at = "@" if node.kind is Kind.ATTRIBUTE else ""
-    first = "first: " if node.first else ""
-    return f"{slashes}{at}{name}" + "".join(f"[{first}{_test(test)}]" for test in node.tests)
+    own = f"{slashes}{'@' if node.kind is Kind.ATTRIBUTE else ''}{name}"
+    for test in node.tests:
+        own += f"[{'first: ' if node.first else ''}{_test(test)}]"
+    return own
 
 
 def _test(test: Test) -> str:
