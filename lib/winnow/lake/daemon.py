@@ -22,14 +22,25 @@ def own_archives(path: list[str]) -> set[str]:
     return {entry for entry in archives if Path(entry).resolve().is_relative_to(installed)}
 
 
-def ends_quietly(worker: Callable[..., int]) -> Callable[..., int]:
-    """The same worker; when a session ends, the JVM may be gone before it has said good-bye, which is no news."""
+def kept_light(worker: Callable[..., int]) -> Callable[..., int]:
+    """The same worker, for task after task.
+
+    It is made to look for garbage after each of them: not in modules that came with it, which takes 0.1 s. And when a
+    session ends, the JVM may be gone before the worker has said good-bye, which is no news.
+    """
+    modules = 0
 
     def run(*arguments: Any) -> int:
+        nonlocal modules
         try:
             return worker(*arguments)
         except BrokenPipeError:
             return 1
+        finally:
+            if len(sys.modules) > modules:
+                modules = len(sys.modules)
+                gc.collect()
+                gc.freeze()
 
     return run
 
@@ -43,7 +54,6 @@ if __name__ == "__main__":
 
     import winnow.ingest.scan  # noqa: F401
 
-    gc.collect()
-    gc.freeze()  # a worker looks for garbage after each task: not in what all of them share
-    pyspark.daemon.worker = ends_quietly(pyspark.daemon.worker)
+    gc.freeze()  # so that workers share it
+    pyspark.daemon.worker = kept_light(pyspark.daemon.worker)
     pyspark.daemon.manager()  # type: ignore[no-untyped-call]
