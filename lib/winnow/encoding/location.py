@@ -36,8 +36,9 @@ def locations(batch: EncodedBatch, nodes: Longs, *, paths: PathTable, vocabulary
     """The locations of nodes as UTF-8 and offsets, the layout of an Arrow string column."""
     documents = np.unique(np.searchsorted(batch.doc_offsets, nodes, side="right") - 1)
     positions = _positions(batch, documents, len(paths))
-    is_used = np.zeros(int(paths.symbols.max(initial=0)) + 1, np.bool_)
-    is_used[paths.symbols[batch.path]] = True
+    is_path, is_used = np.zeros(len(paths), np.bool_), np.zeros(int(paths.symbols.max(initial=0)) + 1, np.bool_)
+    is_path[batch.path] = True
+    is_used[paths.symbols[is_path]] = True
     steps = [b""] * is_used.size
     for symbol in np.flatnonzero(is_used).tolist():
         steps[symbol] = b"/" + _step(vocabulary.label(symbol)).encode()

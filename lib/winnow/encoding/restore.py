@@ -45,45 +45,42 @@ def restore(path: Ints, doc_offsets: Longs, paths: PathTable, stored: StoredValu
     >>> [again.value(node).decode() for node in range(5)]
     ['onetwothree', '1', '', 'three', 'three']
     """
-    level, end, parent = _climb(path, doc_offsets, paths.depths)
     documents = doc_offsets.size - 1
-    none = np.zeros(0, np.int32)
-    batch = freeze(
+    none, zeros = np.zeros(0, np.int32), np.zeros(documents + 1, np.int64)
+    if stored is None:
+        level, end, parent = _climb(path, doc_offsets, paths.depths)
+        values = _Values(none, none, zeros, none, none, none)
+    else:
+        level, end, parent, values = _climb_with_values(path, doc_offsets, paths.depths, stored)
+    return freeze(
         EncodedBatch(
             version=ENCODING_VERSION,
-            with_values=False,
+            with_values=stored is not None,
             status=np.full(documents, Status.SCANNED, np.uint8),
             doc_offsets=doc_offsets.astype(np.int64),
             path=path.astype(np.int32),
             end=end,
             level=level,
             parent=parent,
-            value_start=none,
-            value_end=none,
-            values=np.zeros(0, np.uint8),
-            value_offsets=np.zeros(documents + 1, np.int64),
-            text_offsets=np.zeros(documents + 1, np.int64),
-            text_parent=none,
-            text_start=none,
-            text_end=none,
+            value_start=values.start,
+            value_end=values.end,
+            values=stored.data if stored else np.zeros(0, np.uint8),
+            value_offsets=stored.offsets if stored else zeros,
+            text_offsets=values.text_offsets,
+            text_parent=values.text_parent,
+            text_start=values.text_start,
+            text_end=values.text_end,
         )
     )
-    if stored is None:
-        return batch
-    starts, ends, text_offsets, text_parent, text_start, text_end = _values(batch, stored)
-    return freeze(
-        batch._replace(
-            with_values=True,
-            value_start=starts,
-            value_end=ends,
-            values=stored.data,
-            value_offsets=stored.offsets,
-            text_offsets=text_offsets,
-            text_parent=text_parent,
-            text_start=text_start,
-            text_end=text_end,
-        )
-    )
+
+
+class _Values(NamedTuple):
+    start: Ints
+    end: Ints
+    text_offsets: Longs
+    text_parent: Ints
+    text_start: Ints
+    text_end: Ints
 
 
 @kernel
@@ -162,26 +159,32 @@ _NEVER = 2**31 - 1
 
 
 @kernel
-def _values(batch: EncodedBatch, stored: StoredValues) -> tuple[Ints, Ints, Longs, Ints, Ints, Ints]:
-    path, level, parents = batch.path, batch.level, batch.parent
+def _climb_with_values(
+    path: Ints, doc_offsets: Longs, depths: Ints, stored: StoredValues
+) -> tuple[Shorts, Ints, Ints, _Values]:
+    """In one pass: the places for text are where elements are closed."""
     numbers, is_attribute = stored.numbers, stored.is_attribute
-    starts, ends = np.empty(path.size, np.int32), np.empty(path.size, np.int32)
+    level, end, parents = np.empty(path.size, np.int16), np.empty(path.size, np.int32), np.empty(path.size, np.int32)
+    value_start, value_end = np.empty(path.size, np.int32), np.empty(path.size, np.int32)
     text_parent = np.empty(numbers.size, np.int32)
     text_start, text_end = np.empty(numbers.size, np.int32), np.empty(numbers.size, np.int32)
-    text_offsets = np.zeros(batch.doc_offsets.size, np.int64)
+    text_offsets = np.zeros(doc_offsets.size, np.int64)
     text = 0
-    for document in range(batch.doc_offsets.size - 1):
-        first, stop = batch.doc_offsets[document], batch.doc_offsets[document + 1]
+    for document in range(doc_offsets.size - 1):
+        first, stop = doc_offsets[document], doc_offsets[document + 1]
         position, at = stored.offsets[document], stored.ends[document]
-        element = first
+        element, parent, attributes = first, -1, 0
         while element < stop:
+            depth = depths[path[element]]
+            level[element], parents[element], value_start[element] = depth, parent, position
             following = element + 1
             while following < stop and is_attribute[path[following]]:
+                level[following], parents[following], end[following] = depth + 1, element, following + 1
                 following += 1
-            places = level[element] - (level[following] if following < stop else 2) + 2
-            starts[element] = position
+                attributes += 1
+            stays = depths[path[following]] - 1 if following < stop else 0
             parent = element
-            for _ in range(places):
+            while True:
                 while numbers[at] > 0:
                     text_parent[text], text_start[text] = parent, position
                     position += (numbers[at] - 1) >> 1
@@ -191,14 +194,24 @@ def _values(batch: EncodedBatch, stored: StoredValues) -> tuple[Ints, Ints, Long
                         break
                     at += 1
                 at += 1
-                ends[parent] = position
+                value_end[parent] = position
+                if depth == stays:
+                    break
+                end[parent] = following
                 parent = parents[parent]
+                depth -= 1
+                if depth == 0:
+                    break
             element = following
-        for node in range(first, stop):
+        node = first
+        while attributes:
             if is_attribute[path[node]]:
-                starts[node] = position
+                value_start[node] = position
                 position += numbers[at]
-                ends[node] = position
+                value_end[node] = position
                 at += 1
+                attributes -= 1
+            node += 1
         text_offsets[document + 1] = text
-    return starts, ends, text_offsets, text_parent[:text].copy(), text_start[:text].copy(), text_end[:text].copy()
+    texts = text_parent[:text].copy(), text_start[:text].copy(), text_end[:text].copy()
+    return level, end, parents, _Values(value_start, value_end, text_offsets, texts[0], texts[1], texts[2])

@@ -11,6 +11,7 @@ build that did not end has changed.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,9 +81,12 @@ class Index(NamedTuple):
 def load_index(lake: str) -> Index | None:
     """The newest whole index."""
     table = open_table(lake, "index_partitions")
-    if table is None:
-        return None
-    version = table.version()
+    return _index_at(lake, str(table.metadata().id), table.version()) if table else None
+
+
+@lru_cache(maxsize=1)
+def _index_at(lake: str, table: str, version: int) -> Index | None:
+    """Of this very table: others of its name had other ids."""
     note = next((note for _, note in commit_notes(lake, "index_partitions", version)), None)
     if note is None:
         return None
