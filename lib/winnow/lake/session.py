@@ -27,8 +27,6 @@ SETTINGS = {
     "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",
     "spark.sql.inMemoryColumnarStorage.batchSize": "500",
     "spark.python.daemon.module": "winnow.lake.daemon",
-    # Over TCP a task's first row waits 40 ms for the acknowledgement of what came before it.
-    "spark.python.unix.domain.socket.enabled": "true",
 }
 
 
@@ -50,6 +48,9 @@ def open_session(*, master: str | None = None, app: str = "winnow") -> SparkSess
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ.setdefault("PYSPARK_SUBMIT_ARGS", _submit_arguments())
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
+        # Over TCP a task's first row waits 40 ms for the acknowledgement of what came before it. Who submits a job
+        # decides for himself: in the deep folders of some clusters a socket's name is too long.
+        builder = builder.config("spark.python.unix.domain.socket.enabled", "true")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()

@@ -87,10 +87,11 @@ def unencoded(lake: str, version: int) -> pa.Table:
     columns = ["profile_id", "profile_version", "xpath", "namespaces", "ordered"]
     seen = seen_by(lake, "profile_patterns")
     came = rows_since(lake, "profiles", [*columns, "state"], seen, version)
-    encoded = require_table(lake, "profile_patterns")
-    known = "" if came.is_grown else "ANTI JOIN encoded USING (profile_id, profile_version)"
-    query = f"SELECT {', '.join(columns)} FROM came {known} WHERE state = 'active' ORDER BY profile_id"
-    return sql(query, came=came.rows, encoded=encoded)
+    active = came.rows.filter(pc.equal(came.rows.column("state"), "active")).select(columns).sort_by("profile_id")
+    if came.is_grown:
+        return active
+    query = "SELECT * FROM active ANTI JOIN encoded USING (profile_id, profile_version) ORDER BY profile_id"
+    return sql(query, active=active, encoded=require_table(lake, "profile_patterns"))
 
 
 def _compile(spark: SparkSession, lake: str, todo: pa.Table) -> list[Outcome]:
