@@ -46,7 +46,9 @@ def test_a_jvm_that_has_gone_is_no_news_but_other_failures_are() -> None:
 @pytest.mark.spark
 def test_what_a_worker_has_imported_is_no_place_to_look_for_garbage(spark: SparkSession) -> None:
     def looked_at(_: int) -> list[int]:
-        return [len(gc.get_objects())]
+        before = len(gc.get_objects())
+        importlib.import_module("winnow.matcher")  # so the next task finds it there
+        return [before]
 
     def everywhere() -> list[int]:
         return spark.sparkContext.parallelize(range(4), 4).flatMap(looked_at).collect()

@@ -35,7 +35,7 @@ def test_a_name_says_what_is_in_the_set_and_nothing_else(one: list[Any], two: li
 
 
 def _told(lake: str) -> list[Any]:
-    """What is planned for both dates, and which of them by what came."""
+    """What is planned for both dates."""
     config = match_documents.Config(lake=lake, dates=(FIRST, SECOND), run_id="t")
     told = []
     for plan in Pinned(config).plan():

@@ -13,6 +13,7 @@ Bytes = npt.NDArray[np.uint8]
 Shorts = npt.NDArray[np.int16]
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 
 class Status(IntEnum):

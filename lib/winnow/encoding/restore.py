@@ -10,13 +10,10 @@ these numbers.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from winnow.encoding.batch import ENCODING_VERSION, Bytes, EncodedBatch, Ints, Longs, Shorts, Status, freeze
+from winnow.encoding.batch import ENCODING_VERSION, Bytes, EncodedBatch, Flags, Ints, Longs, Shorts, Status, freeze
 from winnow.encoding.jit import kernel
 from winnow.encoding.paths import PathTable
-
-Flags = npt.NDArray[np.bool_]
 
 
 class StoredValues(NamedTuple):

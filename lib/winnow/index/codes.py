@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from winnow.encoding.batch import Flags
 from winnow.encoding.jit import kernel
-from winnow.encoding.restore import Flags
 from winnow.encoding.vocabulary import Vocabulary
 from winnow.engines.column import Column
 from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Bytes, Ints, Longs

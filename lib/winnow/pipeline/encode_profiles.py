@@ -87,9 +87,9 @@ def unencoded(lake: str, version: int) -> pa.Table:
     columns = ["profile_id", "profile_version", "xpath", "namespaces", "ordered"]
     seen = seen_by(lake, "profile_patterns")
     came = rows_since(lake, "profiles", [*columns, "state"], seen, version)
-    active = came.rows.filter(pc.equal(came.rows.column("state"), "active")).select(columns).sort_by("profile_id")
+    active = came.rows.filter(pc.equal(came.rows.column("state"), "active")).select(columns)
     if came.is_grown:
-        return active
+        return active.sort_by("profile_id")
     query = "SELECT * FROM active ANTI JOIN encoded USING (profile_id, profile_version) ORDER BY profile_id"
     return sql(query, active=active, encoded=require_table(lake, "profile_patterns"))
 

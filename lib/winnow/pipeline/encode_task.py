@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from winnow.encoding import EncodedBatch, Encoder, PathTable, Status, Vocabulary
+from winnow.encoding.batch import Flags
 from winnow.encoding.jit import kernel
-from winnow.encoding.restore import Flags, stored_values
+from winnow.encoding.restore import stored_values
 from winnow.engines.symbols import PathSymbols
 from winnow.engines.twigs import Ints, Longs
 from winnow.errors import DataError

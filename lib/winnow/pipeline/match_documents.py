@@ -262,8 +262,11 @@ def _questions(
         places = _places(lake, [own for _, _, documents in asked for own in documents])
         found = []
         for part, matcher, documents in asked:
-            read = _encodings if part.encoded else _splits
-            pieces = [piece for own in documents for piece in read(lake, own, places[own.date])]
+            pieces = [
+                piece
+                for own in documents
+                for piece in (_encodings(lake, own, places[own.date]) if part.encoded else _splits(lake, own))
+            ]
             if pieces:
                 profiles = part.ask.select(SET_COLUMNS).combine_chunks()
                 packed = pickle.dumps(matcher, protocol=5)
@@ -361,13 +364,10 @@ def _documents(
 def _chosen(documents: pa.Table, rows: Ints | None) -> pa.Table:
     if rows is None:
         return documents
-    own = documents.column("row").to_numpy()
-    is_chosen = np.zeros(1 + max(int(own.max(initial=0)), int(rows.max(initial=0))), np.bool_)
-    is_chosen[rows] = True
-    return documents.filter(pa.array(is_chosen[own]))
+    return documents.filter(pa.array(np.isin(documents.column("row").to_numpy(), rows)))
 
 
-def _splits(lake: Pinned, documents: _Documents, _: pa.Table) -> list[Piece]:
+def _splits(lake: Pinned, documents: _Documents) -> list[Piece]:
     """To be read again."""
     ids = [chunk for table in documents.chosen.values() for chunk in table.column("document_id").chunks]
     wanted = None if documents.is_all else pa.chunked_array(ids, pa.string())

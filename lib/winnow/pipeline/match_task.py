@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from winnow.encoding import EncodedBatch, locations
-from winnow.encoding.restore import Flags, StoredValues, restore
+from winnow.encoding.batch import Flags
+from winnow.encoding.restore import StoredValues, restore
 from winnow.engines.twigs import Ints, Longs
 from winnow.errors import DataError
 from winnow.index.lines import find
