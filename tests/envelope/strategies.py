@@ -1,9 +1,10 @@
 """Queries and data drawn from the same few symbols, so that matches are frequent and nodes overlap."""
 
+import numpy as np
 from hypothesis import strategies as st
 
 from envelope.naive import Box, Query
-from winnow.envelope import ANY, ANY_NEGATIVE, Parameters, Relation, SequenceSet
+from winnow.envelope import ANY, ANY_NEGATIVE, Outlines, Parameters, Relation, SequenceSet
 
 SYMBOLS = 4
 
@@ -43,3 +44,10 @@ def query_set(queries: list[Query]) -> SequenceSet:
 
 def data_set(data: list[tuple[Box, ...]]) -> SequenceSet:
     return SequenceSet.from_lists(data)
+
+
+def outlines(data: SequenceSet) -> Outlines:
+    symbols = [own.tolist() for own in np.split(data.low, data.offsets[1:-1])] if len(data) else []
+    labels = [sum({1 << (symbol & 63) for symbol in own}) for own in symbols]
+    first, size = [own[0] if own else 0 for own in symbols], [len(own) for own in symbols]
+    return Outlines(np.array(first, np.int32), np.array(size, np.int32), np.array(labels, np.uint64))

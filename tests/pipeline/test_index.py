@@ -7,7 +7,6 @@ import pytest
 from lakes import FIRST, declare, ingest, rows, run
 from pyspark.sql import SparkSession
 
-from winnow.engines.structure import place_sequences
 from winnow.envelope import check_invariants
 from winnow.index.packed import unpack
 from winnow.index.trees import load_tree, may_fit
@@ -226,7 +225,7 @@ def test_a_partition_that_cannot_match_is_not_read(spark: SparkSession, lake: st
     places = Places.of(known, vocabulary)
     index = load_index(lake)
     assert index is not None
-    fits = may_fit(index.roots, place_sequences(places.parents, places.symbols, np.arange(1, 5), with_text=False))
+    fits = may_fit(index.roots, places.sequences(np.arange(2, 10, 2)))
     home = {row["entry"]: row["partition"] for row in rows(lake, "envelope_nodes") if row["entry"] >= 0}
     codes = {int(code): k for k, code in enumerate(known.codes)}
     for row in rows(lake, "path_branches"):

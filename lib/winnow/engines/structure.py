@@ -11,7 +11,7 @@ from winnow.encoding.jit import kernel
 from winnow.engines.column import Column
 from winnow.engines.runs import RunTable
 from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Ints, Longs
-from winnow.envelope import SYMBOL_MAX, SYMBOL_MIN, EnvelopeTree, SequenceSet, insert, join
+from winnow.envelope import SYMBOL_MAX, SYMBOL_MIN, EnvelopeTree, Outlines, SequenceSet, insert, join
 
 
 class LineIndex:
@@ -60,39 +60,41 @@ class LineIndex:
         if self._joined < len(self.lines):
             self._join_lines(paths, symbols)
         if self.places < 2 * symbols.size:
-            first = self.places // 2
-            found = self._join_places(paths, symbols, first)
+            found = self._join_places(paths, symbols, self._asked(self.places, 2 * symbols.size))
             self._append(2 * symbols.size, *found)
         return len(self._pairs) - before
+
+    def _asked(self, first: int, stop: int) -> Longs:
+        """Without text in lines, places of text are not asked."""
+        return np.arange(first, stop, 1 if self.has_text else 2)
 
     def _join_lines(self, paths: PathTable, symbols: Ints) -> None:
         new = np.arange(self._joined, len(self.lines), dtype=np.int32)
         sequences = line_sequences(self.lines, self._joined)
         if self.places:
-            known = self.places // 2
-            data = place_sequences(paths.parents, symbols, np.arange(known), with_text=self.has_text)
+            places = self._asked(0, self.places)
+            data = place_sequences(paths.parents, symbols, places)
             pairs = join(EnvelopeTree.bulk_load(sequences, ids=new), data)
-            self._merge(_places(pairs.data, 0, self.has_text), pairs.queries)
+            self._merge(places[pairs.data], pairs.queries)
         if self._tree is not None:
             self._tree = insert(self._tree, sequences, ids=new)
         self._joined = len(self.lines)
 
-    def _join_places(self, paths: PathTable, symbols: Ints, first: int) -> tuple[Ints, Ints]:
+    def _join_places(self, paths: PathTable, symbols: Ints, places: Longs) -> tuple[Longs, Ints]:
         if not len(self.lines):
-            return np.zeros(0, np.int32), np.zeros(0, np.int32)
+            return np.zeros(0, np.int64), np.zeros(0, np.int32)
         if self._tree is None:  # not before a new place asks for it
             self._tree = EnvelopeTree.bulk_load(line_sequences(self.lines, 0))
-        data = place_sequences(paths.parents, symbols, np.arange(first, symbols.size), with_text=self.has_text)
-        pairs = join(self._tree, data)
-        return _places(pairs.data, first, self.has_text), pairs.queries
+        pairs = join(self._tree, place_sequences(paths.parents, symbols, places))
+        return places[pairs.data], pairs.queries
 
-    def _append(self, places: int, place: Ints, line: Ints) -> None:
+    def _append(self, places: int, place: Longs, line: Ints) -> None:
         start = self.places
         counts = np.bincount(place - start, minlength=places - start)
         self._offsets.extend(len(self._pairs) + np.cumsum(counts))
         self._pairs.extend(line)
 
-    def _merge(self, place: Ints, line: Ints) -> None:
+    def _merge(self, place: Longs, line: Ints) -> None:
         old = np.repeat(np.arange(self.places, dtype=np.int32), np.diff(self.offsets))
         order = np.argsort(np.concatenate([old, place]), kind="stable")  # new lines have greater ids than old ones
         merged = np.concatenate([self.pairs, line])[order]
@@ -100,11 +102,6 @@ class LineIndex:
         self._pairs, self._offsets = Column(np.int32), Column(np.int64)
         self._pairs.extend(merged)
         self._offsets.extend(np.concatenate([[0], np.cumsum(counts)]))
-
-
-def _places(rows: Ints, first: int, with_text: bool) -> Ints:
-    """Row numbers of `place_sequences` to places."""
-    return (rows + 2 * first if with_text else 2 * (rows + first)).astype(np.int32)
 
 
 def line_sequences(lines: RunTable, first: int) -> SequenceSet:
@@ -118,31 +115,51 @@ def line_sequences(lines: RunTable, first: int) -> SequenceSet:
     )
 
 
-def place_sequences(parents: Ints, symbols: Ints, chosen: Longs, *, with_text: bool) -> SequenceSet:
-    """The symbols of these paths, lower end first; with text, each path is followed by its text place."""
-    offsets, flat = _climb(parents, symbols, chosen, with_text)
+def places_of(paths: Longs) -> Longs:
+    """Two for each path.
+
+    >>> places_of(np.array([1, 3])).tolist()
+    [2, 3, 6, 7]
+    """
+    return np.add.outer(2 * paths, [0, 1]).ravel()
+
+
+def place_sequences(parents: Ints, symbols: Ints, places: Longs) -> SequenceSet:
+    """The symbols from these places up."""
+    offsets, flat = _climb(parents, symbols, places)
     return SequenceSet(offsets, flat, flat)
 
 
 @kernel
-def _climb(parents: Ints, symbols: Ints, chosen: Longs, with_text: bool) -> tuple[Longs, Ints]:
-    offsets = np.zeros((2 if with_text else 1) * chosen.size + 1, np.int64)
+def _climb(parents: Ints, symbols: Ints, places: Longs) -> tuple[Longs, Ints]:
+    offsets = np.zeros(places.size + 1, np.int64)
     flat = np.empty(1024, np.int32)
-    used, row = 0, 0
-    for path in chosen:
-        for text in range(2 if with_text else 1):
-            at = path
-            if text:
-                flat[used] = 0
-                used += 1
-            while at > 0:
-                if used + 2 > flat.size:
-                    grown = np.empty(2 * flat.size, np.int32)
-                    grown[:used] = flat[:used]
-                    flat = grown
-                flat[used] = symbols[at]
-                used += 1
-                at = parents[at]
-            row += 1
-            offsets[row] = used
+    used = 0
+    for row, place in enumerate(places):
+        if place & 1:
+            flat[used] = 0
+            used += 1
+        at = place >> 1
+        while at > 0:
+            if used + 2 > flat.size:
+                grown = np.empty(2 * flat.size, np.int32)
+                grown[:used] = flat[:used]
+                flat = grown
+            flat[used] = symbols[at]
+            used += 1
+            at = parents[at]
+        offsets[row + 1] = used
     return offsets, flat[:used].copy()
+
+
+@kernel
+def place_outlines(parents: Ints, symbols: Ints) -> Outlines:
+    """The outlines of the sequences of all places; paths come after their parents."""
+    places = 2 * symbols.size
+    first, size, labels = np.zeros(places, np.int32), np.zeros(places, np.int32), np.zeros(places, np.uint64)
+    for path in range(1, symbols.size):
+        above, place = 2 * parents[path], 2 * path
+        first[place], size[place] = symbols[path], size[above] + 1
+        labels[place] = labels[above] | np.uint64(1) << np.uint64(symbols[path] & 63)
+        size[place + 1], labels[place + 1] = size[place] + 1, labels[place] | np.uint64(1)
+    return Outlines(first, size, labels)

@@ -7,7 +7,7 @@ from winnow.envelope.order import SymbolOrder, symbol_order
 from winnow.envelope.pairs import Counters, Pairs
 from winnow.envelope.relation import Relation
 from winnow.envelope.rows import TreeRows, from_rows, to_rows
-from winnow.envelope.screen import could_hold
+from winnow.envelope.screen import Outlines, could_hold
 from winnow.envelope.sequences import ANY, ANY_NEGATIVE, SYMBOL_MAX, SYMBOL_MIN, SequenceSet
 from winnow.envelope.subtree import nodes_at, subtree
 from winnow.envelope.tree import EnvelopeTree, Parameters
@@ -19,6 +19,7 @@ __all__ = [
     "SYMBOL_MIN",
     "Counters",
     "EnvelopeTree",
+    "Outlines",
     "Pairs",
     "Parameters",
     "Relation",

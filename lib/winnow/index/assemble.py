@@ -68,9 +68,10 @@ def assemble(
 
 def _preload(engine: BoxPath, words: Words, joined: Joined) -> None:
     labels = text_codes(words.vocabulary.labels())
-    place = (2 * find(words.codes, joined.path_codes) + joined.text).astype(np.int32)
     for index in engine.line_indexes:
         codes = line_codes(index.lines.pool, index.lines.offsets, labels)
         line = find(codes, joined.branch_codes)
-        own = (line >= 0) & (place >= 0)
-        index.preload(2 * len(words.paths), place[own], line[own].astype(np.int32))
+        own = np.flatnonzero(line >= 0)  # few of what was joined is asked for, and documents may have other paths
+        place = 2 * find(words.codes, joined.path_codes[own]) + joined.text[own]
+        own, place = own[place >= 0], place[place >= 0]
+        index.preload(2 * len(words.paths), place.astype(np.int32), line[own].astype(np.int32))

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from winnow.encoding import Vocabulary
+from winnow.encoding.jit import kernel
 from winnow.engines.intern import select_runs
 from winnow.engines.lines import lines_of
 from winnow.engines.runs import RunTable
@@ -13,7 +14,7 @@ from winnow.engines.store import PatternStore
 from winnow.engines.structure import line_sequences
 from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Ints, Longs
 from winnow.envelope import SequenceSet
-from winnow.index.codes import line_codes, text_codes
+from winnow.index.codes import line_codes, mix, text_codes
 from winnow.index.patterns import add_rows
 
 
@@ -74,9 +75,23 @@ def find(codes: Longs, wanted: Longs) -> Longs:
     >>> find(np.array([30, 10, 20]), np.array([20, 5, 30])).tolist()
     [2, -1, 0]
     """
-    if not codes.size:
-        return np.full(wanted.size, -1, np.int64)
-    order = np.argsort(codes, kind="stable")
-    ascending = codes[order]
-    at = np.minimum(np.searchsorted(ascending, wanted), codes.size - 1)
-    return np.where(ascending[at] == wanted, order[at], -1)
+    return _find(np.asarray(codes, np.int64), np.asarray(wanted, np.int64))
+
+
+@kernel
+def _find(codes: Longs, wanted: Longs) -> Longs:
+    """By a table of slots, at most half of them taken; who comes late takes the next free one."""
+    slots = np.full(1 << int(np.ceil(np.log2(2 * codes.size + 2))), -1, np.int64)
+    last = slots.size - 1
+    for number in range(codes.size):
+        slot = mix(0, codes[number]) & last
+        while slots[slot] >= 0:
+            slot = (slot + 1) & last
+        slots[slot] = number
+    found = np.empty(wanted.size, np.int64)
+    for k in range(wanted.size):
+        slot = mix(0, wanted[k]) & last
+        while slots[slot] >= 0 and codes[slots[slot]] != wanted[k]:
+            slot = (slot + 1) & last
+        found[k] = slots[slot]
+    return found

@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from winnow.encoding import Vocabulary
-from winnow.engines.structure import place_sequences
+from winnow.engines.structure import place_outlines, place_sequences, places_of
 from winnow.engines.symbols import PathSymbols
 from winnow.engines.twigs import Ints, Longs
-from winnow.envelope import EnvelopeTree, SequenceSet, could_hold, join
+from winnow.envelope import EnvelopeTree, Outlines, SequenceSet, could_hold, join
 from winnow.errors import DataError
 from winnow.index.trees import load_tree, may_fit, tree_of
 from winnow.lake.contracts import load_contract
@@ -88,7 +88,7 @@ def has_met(note: Mapping[str, Any], lake: str, index: Index) -> bool:
 
 @dataclass(frozen=True)
 class Places:
-    """All paths as data sequences, on demand."""
+    """All paths, and text in them, as data sequences, on demand; numbered as in `winnow.engines.structure`."""
 
     parents: Ints
     symbols: Ints
@@ -99,9 +99,11 @@ class Places:
         signed = PathSymbols(known.table, vocabulary).signed().copy()
         return cls(known.table.parents.copy(), signed, known.codes)
 
-    def sequences(self, chosen: Longs) -> SequenceSet:
-        """Two rows for each path: its own, and that of text in it."""
-        return place_sequences(self.parents, self.symbols, chosen, with_text=True)
+    def sequences(self, places: Longs) -> SequenceSet:
+        return place_sequences(self.parents, self.symbols, places)
+
+    def outlines(self) -> Outlines:
+        return place_outlines(self.parents, self.symbols)
 
 
 @dataclass(frozen=True)
@@ -130,19 +132,18 @@ class _Task:
             self._write(writer, tree_of(new, parameters), old_paths)
         return writer.close()
 
-    def _write(self, writer: PartWriter, tree: EnvelopeTree, chosen: Longs) -> None:
-        sequences = self.places.sequences(chosen)
-        if len(tree) * MANY < chosen.size:
-            chosen = chosen[could_hold(tree, sequences).reshape(-1, 2).any(axis=1)]
-            sequences = self.places.sequences(chosen)
-        pairs = join(tree, sequences)
-        path = self.places.codes[chosen[pairs.data // 2]]
-        columns: list[Any] = [pa.array(path), pa.array(pairs.data % 2 == 1), pa.array(pairs.queries)]
+    def _write(self, writer: PartWriter, tree: EnvelopeTree, paths: Longs) -> None:
+        places = places_of(paths)
+        if len(tree) * MANY < paths.size:
+            places = places[could_hold(tree, self.places.outlines())[places]]
+        pairs = join(tree, self.places.sequences(places))
+        found = places[pairs.data]
+        columns: list[Any] = [self.places.codes[found // 2], found % 2 == 1, pairs.queries]
         writer.write(pa.table(columns, schema=arrow_schema(load_contract("path_branches"))))
 
 
 def _meets(roots: pa.Table, places: Places, chosen: Longs) -> npt.NDArray[np.bool_]:
-    return may_fit(roots, places.sequences(chosen))
+    return may_fit(roots, places.sequences(places_of(chosen)))
 
 
 def _join(spark: SparkSession, task: _Task, work: list[int]) -> list[Part]:

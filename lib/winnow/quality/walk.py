@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from winnow.engines.structure import place_sequences
+from winnow.engines.structure import place_sequences, places_of
 from winnow.engines.symbols import PathSymbols
 from winnow.engines.twigs import Ints, Longs
 from winnow.envelope import check_invariants, join
@@ -63,8 +63,8 @@ class Walk:
         problems = [f"partition {partition}: {problem}" for problem in check_invariants(tree)]
         if problems or not self.places.chosen.size:
             return Walked(problems, entry[:0], entry[:0])
-        places = place_sequences(self.places.parents, self.places.symbols, self.places.chosen, with_text=True)
-        found = join(tree, places)
+        places = places_of(self.places.chosen)
+        found = join(tree, place_sequences(self.places.parents, self.places.symbols, places))
         return Walked([], entry[entry >= 0], _pair(found.data.astype(np.int64), found.queries.astype(np.int64)))
 
 
