@@ -110,7 +110,7 @@ def test_the_same_however_it_is_run(spark: SparkSession, lake: str, tmp_path: Pa
     assert from_scratch(spark, lake, again, SECOND, FIRST, shard=20) == expected
     assert from_scratch(spark, lake, again, FIRST, SECOND, index=False) == expected
     assert from_scratch(spark, lake, again, FIRST, SECOND, engine="b-boxfilter") == expected
-    run(spark, str(again), FIRST, SECOND, full=True, shard=30)
+    run(spark, str(again), FIRST, SECOND, full=True, shard=30, at_once=1)
     assert answers(str(again)) == expected
     run(spark, str(again), FIRST, SECOND, full=True, shard=7, engine="nfa+top-down-pruned")
     assert published(str(again)) == published(lake)  # by other witnesses, where a profile has alternatives

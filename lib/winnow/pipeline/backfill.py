@@ -49,4 +49,5 @@ def estimate(spark: SparkSession, config: match_documents.Config) -> Iterator[Es
             group.ask.num_rows * sum(interval.batches[batch] for batch in group.batches) for group in interval.groups
         )
         candidates = sum(match_documents.candidates(lake, interval, group) for group in interval.groups)
+        lake.forget()
         yield Estimate(interval.date, documents, profiles, pairs, candidates)

@@ -16,7 +16,8 @@ import datetime as dt
 import pickle
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from itertools import accumulate
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -71,6 +72,7 @@ from winnow.values.selectivity import Selectivity
 from winnow.xpath import compile_profile
 
 SHARD = 2_000_000  # profiles of one matcher in a task's memory; about 1.2 KB each
+AT_ONCE = 1_000_000  # documents of a range that the driver knows; about 0.3 KB each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +85,7 @@ class Config:
     only: str = "*"  # ask only profiles whose id is like this
     index: bool = True  # use path_branches; without, the engine joins by itself
     shard: int = SHARD
+    at_once: int = AT_ONCE
     evaluation: EvaluationLimits = DEFAULT_EVALUATION  # what libxml2 may take for a pair and for a document
 
 
@@ -100,13 +103,16 @@ def run(spark: SparkSession, config: Config) -> tuple[RunReport, dict[dt.date, i
     funnel: dict[str, int] = {}
     with Progress("matching", host=driver_host(spark)) as channel:
         task = MatchTask(lake=config.lake, run_id=config.run_id, tell=channel.tell)
-        for ask, targets in _by_question(work):
-            for shard in _shards(ask, config.shard, lake):
-                questions = _questions(lake, shard, targets, report, sharded=shard is not ask)
-                with report.stage("match"):
-                    answers = _distribute(spark, task, questions)
-                for number, answer in answers:
-                    _collect(answer, questions[number][0], parts, undecided, funnel)
+        for ask, every in _by_question(work):
+            shards = _shards(ask, config.shard, lake)
+            for targets in _in_turn(every, config.at_once):
+                for shard in shards:
+                    questions = _questions(lake, shard, targets, report, sharded=shard is not ask)
+                    with report.stage("match"):
+                        answers = _distribute(spark, task, questions)
+                    for number, answer in answers:
+                        _collect(answer, questions[number][0], parts, undecided, funnel)
+                lake.forget()
     staged = {}
     with report.stage("commit"):
         for interval in work:
@@ -180,6 +186,11 @@ class Pinned:
             self._documents[date, batch] = self.rows("encoded_documents", ["document_id", "row"], where)
         return self._documents[date, batch]
 
+    def forget(self) -> None:
+        """Let go of what was read of batches."""
+        self._postings.clear()
+        self._documents.clear()
+
     @cached_property
     def selectivity(self) -> Selectivity | None:
         return load_selectivity(self.config.lake, self.versions["selectivity"])
@@ -213,14 +224,26 @@ class Pinned:
             )
 
 
-def _by_question(work: list[Interval]) -> list[tuple[pa.Table, list[tuple[Interval, Group]]]]:
+Target: TypeAlias = tuple[Interval, Group]
+
+
+def _by_question(work: list[Interval]) -> list[tuple[pa.Table, list[Target]]]:
     """Groups that are to be asked the same share one matcher."""
-    found: dict[tuple[str, bool], tuple[pa.Table, list[tuple[Interval, Group]]]] = {}
+    found: dict[tuple[str, bool], tuple[pa.Table, list[Target]]] = {}
     for interval in work:
         for group in interval.groups:
             key = set_name(group.ask), group.asked_before
             found.setdefault(key, (group.ask, []))[1].append((interval, group))
     return list(found.values())
+
+
+def _in_turn(targets: list[Target], documents: int) -> list[list[Target]]:
+    """Groups of about so many documents, that the driver knows at a time."""
+    sizes = [sum(interval.batches[batch] for batch in group.batches) for interval, group in targets]
+    turns: dict[int, list[Target]] = {}
+    for end, size, target in zip(accumulate(sizes), sizes, targets, strict=True):
+        turns.setdefault((end - size) // documents, []).append(target)
+    return list(turns.values())
 
 
 def _shards(ask: pa.Table, size: int, lake: Pinned) -> list[pa.Table]:
@@ -243,7 +266,7 @@ class _Split(NamedTuple):
 
 
 def _questions(
-    lake: Pinned, ask: pa.Table, targets: list[tuple[Interval, Group]], report: RunReport, *, sharded: bool
+    lake: Pinned, ask: pa.Table, targets: list[Target], report: RunReport, *, sharded: bool
 ) -> list[tuple[Question, list[Piece]]]:
     asked_before = targets[0][1].asked_before
     routed = lake.config.index and (asked_before or sharded)
@@ -343,9 +366,7 @@ class _Documents(NamedTuple):
     is_all: bool  # the interval has no others
 
 
-def _documents(
-    lake: Pinned, matcher: Matcher, targets: list[tuple[Interval, Group]], joined: Joined | None
-) -> list[_Documents]:
+def _documents(lake: Pinned, matcher: Matcher, targets: list[Target], joined: Joined | None) -> list[_Documents]:
     """With `joined` only those that could satisfy some profile."""
     batches = [(interval.date, batch) for interval, group in targets for batch in group.batches]
     routed = dict(zip(batches, _routed(lake, matcher, joined, batches), strict=True))
@@ -400,10 +421,11 @@ def _files(lake: Pinned, table: str, date: dt.date, batch: str | None = None) ->
 def _places(lake: Pinned, documents: list[_Documents]) -> dict[dt.date, pa.Table]:
     """Each document and its first place in the interval: `file`, `file!member` or `file#record`."""
     query = """
-        SELECT document_id, min(source || CASE member WHEN '' THEN '' ELSE '!' || member END
-                                || CASE record WHEN 0 THEN '' ELSE '#' || record END) AS source
-        FROM sources {chosen} GROUP BY document_id
+        SELECT document_id, source || CASE member WHEN '' THEN '' ELSE '!' || member END
+                                   || CASE record WHEN 0 THEN '' ELSE '#' || record END AS source
+        FROM sources {chosen}
     """
+    first = "SELECT document_id, min(source) AS source FROM places GROUP BY document_id"
     found = {}
     for date in {own.date for own in documents}:
         own = [some for some in documents if some.date == date]
@@ -412,7 +434,9 @@ def _places(lake: Pinned, documents: list[_Documents]) -> dict[dt.date, pa.Table
         sources = (
             _files(lake, "document_sources", date) or arrow_schema(load_contract("document_sources")).empty_table()
         )
-        found[date] = sql(query.format(chosen=chosen), sources=sources, wanted=pa.concat_tables(tables))
+        places = sql(query.format(chosen=chosen), sources=sources, wanted=pa.concat_tables(tables))
+        is_once = pc.count_distinct(places.column("document_id")).as_py() == places.num_rows
+        found[date] = places if is_once else sql(first, places=places)
     return found
 
 

@@ -40,6 +40,7 @@ class Config:
     only: str = "*"
     index: bool = True
     shard: int = match_documents.SHARD
+    at_once: int = match_documents.AT_ONCE
     partition: int = build_index.PARTITION
     evaluation: EvaluationLimits = DEFAULT_EVALUATION
 
@@ -89,6 +90,7 @@ def _jobs(spark: SparkSession, config: Config, gate: Gate | None) -> Iterator[Ru
                     only=config.only,
                     index=config.index,
                     shard=config.shard,
+                    at_once=config.at_once,
                     evaluation=config.evaluation,
                 ),
             )
