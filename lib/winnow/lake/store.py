@@ -14,7 +14,7 @@ import deltalake
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as pads
+import pyarrow.fs as pafs
 from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, CommitProperties, Transaction
 
@@ -31,6 +31,7 @@ from winnow.lake.parts import (
     drop_part,
     filesystem,
     open_parquet,
+    parquet,
     part_table,
     rewrite_part,
 )
@@ -215,8 +216,12 @@ def read_rows(
     version: int | None = None,
 ) -> pa.Table:
     """Rows of the partitions `where`, at a version; partition columns come last, as the contract has them."""
-    wanted = [(name, "=", value) for name, value in (where or {}).items()]
-    found: pa.Table = _at(lake, table, version).to_pyarrow_table(filters=wanted or None, columns=columns)
+    wanted = [(name, "=", str(value)) for name, value in (where or {}).items()]
+    files, root = filesystem(f"{lake}/{table}")  # Arrow's own: delta-rs would hand every read through Python
+    dataset = _at(lake, table, version).to_pyarrow_dataset(
+        file_pruning_predicate=wanted or None, filesystem=pafs.SubTreeFileSystem(root, files)
+    )
+    found: pa.Table = dataset.to_table(columns=columns)
     return found
 
 
@@ -318,13 +323,16 @@ def mark(lake: str, table: str, version: int) -> dict[str, Any]:
 
 
 def rows_since(lake: str, table: str, columns: list[str], seen: Mapping[str, Any], version: int) -> Since:
-    """The rows of the data files that came after the table's `mark` in `seen`; all rows where that cannot be told."""
-    dataset = open_version(lake, table, version).to_pyarrow_dataset()
-    fragments = {fragment.path: fragment for fragment in dataset.get_fragments()}
+    """The rows of the data files that came after the table's `mark` in `seen`; all rows where that cannot be told.
+
+    Not of partition columns.
+    """
+    files = data_files(open_version(lake, table, version))
     before = _files_at(lake, table, seen.get(table))
-    came = [fragment for path, fragment in fragments.items() if path not in (before or ())]
-    rows = pads.FileSystemDataset(came, dataset.schema, dataset.format, dataset.filesystem).to_table(columns=columns)
-    return Since(rows, is_grown=before is not None and before <= set(fragments))
+    came = [file for file in files if file not in (before or ())]
+    schema = arrow_schema(load_contract(table))
+    rows = parquet(came, schema).to_table(columns=columns) if came else schema.empty_table().select(columns)
+    return Since(rows, is_grown=before is not None and before <= set(files))
 
 
 def _files_at(lake: str, table: str, seen: Any) -> set[str] | None:
@@ -335,7 +343,7 @@ def _files_at(lake: str, table: str, seen: Any) -> set[str] | None:
     except DeltaError:  # the log does not reach back so far
         return None
     same = at.metadata().id == seen["table"]
-    return {fragment.path for fragment in at.to_pyarrow_dataset().get_fragments()} if same else None
+    return set(data_files(at)) if same else None
 
 
 def rows_by_partition(lake: str, table: str, *columns: str, version: int | None = None) -> Counter[tuple[Any, ...]]:
@@ -401,12 +409,14 @@ def _fresh(
         return
     key = ", ".join(f'"{name}"' for name in contract.key)
     new = pa.concat_tables(_keys(lake, contract, part, number) for number, part in enumerate(parts))
-    query = f"""
-        WITH known AS (SELECT DISTINCT {key} FROM old SEMI JOIN new USING ({key}))
-        SELECT _part, _row FROM new ANTI JOIN known USING ({key})
-        QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY _part, _row) = 1
-    """
-    chosen = sql(query, old=current, new=new)
+    known = sql(f"SELECT DISTINCT {key} FROM old SEMI JOIN new USING ({key})", old=current, new=new)
+    chosen = new
+    if known.num_rows or new.group_by(list(contract.key)).aggregate([]).num_rows < new.num_rows:
+        query = f"""
+            SELECT _part, _row FROM new ANTI JOIN known USING ({key})
+            QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY _part, _row) = 1
+        """
+        chosen = sql(query, new=new, known=known)
     of_part, row = (chosen.column(name).to_numpy() for name in ("_part", "_row"))
     for number, part in enumerate(parts):
         mask = np.zeros(part.rows, dtype=np.bool_)

@@ -230,9 +230,9 @@ class _Change:
         return _Held(entry[own].astype(np.int64), partition[own].astype(np.int64), build[own].astype(np.int32))
 
     def _lines(self, numbers: Longs) -> _Lines:
-        query = "SELECT branch, branch_id, steps FROM branches SEMI JOIN wanted USING (branch)"
-        branches = open_version(self._config.lake, "branches", self._versions["branches"])
-        rows = sql(query, branches=branches, wanted=pa.table({"branch": numbers}))
+        columns, wanted = ["branch", "branch_id", "steps"], pa.array(numbers, pa.int32())
+        version = self._versions["branches"]
+        rows = read_chosen(self._config.lake, "branches", columns, "branch", wanted, version=version)
         return _Lines(np.sort(rows.column("branch").to_numpy()), stored_branches(rows))
 
     def _pack(self, wanted: Longs, builds: Ints) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from winnow.encoding import EncodedBatch, locations
 from winnow.encoding.batch import Flags
@@ -180,15 +181,18 @@ def _matches(
 
 def _encoded(source: Encodings, matcher: Matcher, path_codes: Longs) -> Iterator[tuple[pa.Array, EncodedBatch]]:
     """Documents by their place in `source.known`."""
-    numbers = _Numbers.load(source, path_codes)
     values = ["spans", "values"] if matcher.engine.needs_values else []
     is_attribute = matcher.symbols.signed() < 0
-    for rows in gathered(_packed(source, values), _DOCUMENTS, _PACKED_BYTES):
-        nodes, ends = unpack(rows.column("nodes"))
-        paths = numbers.paths(nodes, ends, rows.column("part").to_numpy())
-        stored = _values(rows, is_attribute) if values else None
-        at, _ = source.known.at(rows.column("row").to_numpy())
-        yield pa.array(at), restore(paths, ends, matcher.paths, stored)
+    with open_parquet(source.path) as reader:
+        rows, parts = (column.to_numpy() for column in reader.read(columns=["row", "part"]).columns)
+        _, chosen = source.known.at(rows)
+        numbers = _Numbers.load(source, np.unique(parts[chosen]), path_codes)
+        for packed in gathered(_packed(reader, chosen, values), _DOCUMENTS, _PACKED_BYTES):
+            nodes, ends = unpack(packed.column("nodes"))
+            paths = numbers.paths(nodes, ends, packed.column("part").to_numpy())
+            stored = _values(packed, is_attribute) if values else None
+            at, _ = source.known.at(packed.column("row").to_numpy())
+            yield pa.array(at), restore(paths, ends, matcher.paths, stored)
 
 
 def _values(rows: pa.RecordBatch, is_attribute: Flags) -> StoredValues:
@@ -197,16 +201,14 @@ def _values(rows: pa.RecordBatch, is_attribute: Flags) -> StoredValues:
     return StoredValues(*unpack(rows.column("spans")), data[offsets[0] :], starts, is_attribute)
 
 
-def _packed(source: Encodings, values: list[str]) -> Iterator[pa.RecordBatch]:
-    """The rows that are meant; a row group without any is not read."""
+def _packed(reader: pq.ParquetFile, chosen: Flags, values: list[str]) -> Iterator[pa.RecordBatch]:
+    """The chosen rows; a row group without any is not read."""
     columns = ["row", "part", "nodes", *values]
-    with open_parquet(source.path) as reader:
-        groups = list(range(reader.num_row_groups))
-        _, chosen = source.known.at(reader.read(columns=["row"]).column(0).to_numpy())
-        group_of = np.repeat(groups, [reader.metadata.row_group(group).num_rows for group in groups])
-        groups = np.unique(group_of[chosen]).tolist()
-        chosen = chosen[np.isin(group_of, groups)]
-        yield from read_batches(reader, groups, columns, rows=_DOCUMENTS, size=SPLIT_BYTES, chosen=chosen)
+    groups = list(range(reader.num_row_groups))
+    group_of = np.repeat(groups, [reader.metadata.row_group(group).num_rows for group in groups])
+    groups = np.unique(group_of[chosen]).tolist()
+    chosen = chosen[np.isin(group_of, groups)]
+    return read_batches(reader, groups, columns, rows=_DOCUMENTS, size=SPLIT_BYTES, chosen=chosen)
 
 
 class _Numbers(NamedTuple):
@@ -217,15 +219,14 @@ class _Numbers(NamedTuple):
     known: Ints
 
     @classmethod
-    def load(cls, source: Encodings, path_codes: Longs) -> "_Numbers":
-        """Of the parts that a file has."""
-        with open_parquet(source.path) as reader:
-            own = reader.read(columns=["part"]).column(0).unique()
+    def load(cls, source: Encodings, own: Ints, path_codes: Longs) -> "_Numbers":
+        """Of these parts."""
         columns = ["path_id", "part", "number"]
-        rows = parquet(list(source.inverted)).to_table(columns=columns, filter=pc.field("part").isin(own))
+        is_own = pc.field("part").isin(pa.array(own))
+        rows = parquet(list(source.inverted)).to_table(columns=columns, filter=is_own)
         code, part, number = (column.to_numpy().astype(np.int64) for column in rows.columns)
         parts, at = np.unique(part, return_inverse=True)
-        if parts.size < len(own):
+        if parts.size < own.size:
             raise DataError(
                 "structure_broken",
                 f"path_documents does not explain the numbers in {source.path}",

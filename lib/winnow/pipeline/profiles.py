@@ -5,8 +5,9 @@ of a few costs the same beside a thousand others and beside a million.
 """
 
 import datetime as dt
+import json
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow.compute as pc
 from winnow.lake.sql import sql
 from winnow.lake.store import mark, open_version, read_rows, rows_since
 
+_TABLES = ("profiles", "profile_patterns")
 SET_COLUMNS = ["profile_id", "profile_version", "subscriber", "destination"]
 _COLUMNS = [*SET_COLUMNS, "valid_from", "valid_to", "state"]
 _ENCODED = ["profile_id", "profile_version", "class", "alternative", "pattern_id"]
@@ -26,7 +28,7 @@ class Profiles:
 
     def __init__(self, lake: str, versions: Mapping[str, int]) -> None:
         self._lake = lake
-        self._versions = {name: versions[name] for name in ("profiles", "profile_patterns")}
+        self._versions = {name: versions[name] for name in _TABLES}
 
     def required(self, date: dt.date) -> pa.Table:
         """The profile versions that are active and valid on a date."""
@@ -66,8 +68,16 @@ def profiles_since(lake: str, versions: Mapping[str, int], seen: Mapping[str, An
 
     New profiles have new encodings, and new encodings are those of new profiles: else an old one may be meant.
     """
-    profiles = rows_since(lake, "profiles", _COLUMNS, seen, versions["profiles"])
-    encoded = rows_since(lake, "profile_patterns", _ENCODED, seen, versions["profile_patterns"])
+    now = {name: mark(lake, name, versions[name]) for name in _TABLES}
+    return _since(lake, json.dumps({name: seen.get(name) for name in _TABLES}), json.dumps(now))
+
+
+@lru_cache(maxsize=1)  # the jobs of a run ask the same
+def _since(lake: str, before: str, now: str) -> Since | None:
+    """Of marks as JSON."""
+    seen, marks = json.loads(before), json.loads(now)
+    profiles = rows_since(lake, "profiles", _COLUMNS, seen, marks["profiles"]["version"])
+    encoded = rows_since(lake, "profile_patterns", _ENCODED, seen, marks["profile_patterns"]["version"])
     if not (profiles.is_grown and encoded.is_grown):
         return None
     rows = _joined(profiles.rows, encoded.rows)
