@@ -421,11 +421,10 @@ def _files(lake: Pinned, table: str, date: dt.date, batch: str | None = None) ->
 def _places(lake: Pinned, documents: list[_Documents]) -> dict[dt.date, pa.Table]:
     """Each document and its first place in the interval: `file`, `file!member` or `file#record`."""
     query = """
-        SELECT document_id, source || CASE member WHEN '' THEN '' ELSE '!' || member END
-                                   || CASE record WHEN 0 THEN '' ELSE '#' || record END AS source
-        FROM sources {chosen}
+        SELECT document_id, min(source || CASE member WHEN '' THEN '' ELSE '!' || member END
+                                || CASE record WHEN 0 THEN '' ELSE '#' || record END) AS source
+        FROM sources {chosen} GROUP BY document_id
     """
-    first = "SELECT document_id, min(source) AS source FROM places GROUP BY document_id"
     found = {}
     for date in {own.date for own in documents}:
         own = [some for some in documents if some.date == date]
@@ -434,9 +433,7 @@ def _places(lake: Pinned, documents: list[_Documents]) -> dict[dt.date, pa.Table
         sources = (
             _files(lake, "document_sources", date) or arrow_schema(load_contract("document_sources")).empty_table()
         )
-        places = sql(query.format(chosen=chosen), sources=sources, wanted=pa.concat_tables(tables))
-        is_once = pc.count_distinct(places.column("document_id")).as_py() == places.num_rows
-        found[date] = places if is_once else sql(first, places=places)
+        found[date] = sql(query.format(chosen=chosen), sources=sources, wanted=pa.concat_tables(tables))
     return found
 
 
