@@ -72,7 +72,7 @@ from winnow.values.selectivity import Selectivity
 from winnow.xpath import compile_profile
 
 SHARD = 2_000_000  # profiles of one matcher in a task's memory; about 1.2 KB each
-AT_ONCE = 1_000_000  # documents of a range that the driver knows; about 0.3 KB each
+AT_ONCE = 500_000  # documents of a range that the driver knows; about 1 KB each
 
 
 @dataclass(frozen=True, kw_only=True)
