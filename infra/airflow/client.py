@@ -11,6 +11,7 @@ from typing import Any
 Json = dict[str, Any]
 FINISHED = {"success", "failed"}
 SAY_SECONDS = 15.0
+ANSWER_SECONDS = 180  # longer than Airflow waits for its database, see airflow.env
 
 
 class RestError(Exception):
@@ -148,7 +149,7 @@ class Client:
         data = json.dumps(body).encode() if body is not None else None
         request = urllib.request.Request(self._url + path, data=data, headers=headers, method=method)
         try:
-            with _DIRECT.open(request, timeout=60) as response:
+            with _DIRECT.open(request, timeout=ANSWER_SECONDS) as response:
                 text = response.read()
         except urllib.error.HTTPError as error:
             raise RestError(error.code, error.read().decode(errors="replace")) from None
