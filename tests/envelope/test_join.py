@@ -7,17 +7,7 @@ from hypothesis import strategies as st
 
 from envelope import naive
 from envelope.strategies import data_sequences, data_set, outlines, parameters, queries, query_set, tree_parameters
-from winnow.envelope import (
-    ANY,
-    EnvelopeTree,
-    Pairs,
-    Relation,
-    SequenceSet,
-    could_hold,
-    join,
-    search,
-    search_many,
-)
+from winnow.envelope import ANY, EnvelopeTree, Pairs, Relation, SequenceSet, could_hold, join, search, search_many
 from winnow.errors import UsageError
 
 

@@ -32,7 +32,6 @@ from winnow.lake.store import (
     commit_notes,
     commit_parts,
     ensure_tables,
-    mark,
     open_table,
     open_version,
     partition_files,
@@ -44,7 +43,7 @@ from winnow.lake.store import (
     seen_by,
     write_rows,
 )
-from winnow.pipeline.profiles import profiles_since
+from winnow.pipeline.profiles import marks_of, profiles_since
 from winnow.pipeline.report import RunReport
 
 PARTITION = 50_000  # branches of a partition; twice as many split it
@@ -206,7 +205,7 @@ class _Change:
         self._take_back()
         rows = [self._roots[partition] for partition in sorted(self._roots)]
         note: dict[str, Any] = {"job": "build_index", "run_id": self._config.run_id, "inputs": versions}
-        note["seen"] = {name: mark(lake, name, versions[name]) for name in ("profiles", "profile_patterns")}
+        note["seen"] = marks_of(lake, versions)
         note |= {"index_version": self.version, "build": self._build, "open": self._open}
         note["envelope_nodes"] = require_table(lake, "envelope_nodes").version()
         where = {"index_version": self.version}

@@ -48,7 +48,7 @@ class Profiles:
 
     def marks(self) -> dict[str, Any]:
         """Name what is seen here, for the note of a plan."""
-        return {name: mark(self._lake, name, version) for name, version in self._versions.items()}
+        return marks_of(self._lake, self._versions)
 
     def came(self, date: dt.date, seen: Mapping[str, Any]) -> pa.Table | None:
         """What is required beside what a plan that saw this required, with patterns; None: there may be more to it."""
@@ -68,8 +68,13 @@ def profiles_since(lake: str, versions: Mapping[str, int], seen: Mapping[str, An
 
     New profiles have new encodings, and new encodings are those of new profiles: else an old one may be meant.
     """
-    now = {name: mark(lake, name, versions[name]) for name in _TABLES}
-    return _since(lake, json.dumps({name: seen.get(name) for name in _TABLES}), json.dumps(now))
+    before, now = {name: seen.get(name) for name in _TABLES}, marks_of(lake, versions)
+    return _since(lake, json.dumps(before), json.dumps(now))
+
+
+def marks_of(lake: str, versions: Mapping[str, int]) -> dict[str, Any]:
+    """Name both tables at their versions, for `profiles_since` of a later run."""
+    return {name: mark(lake, name, versions[name]) for name in _TABLES}
 
 
 @lru_cache(maxsize=1)  # the jobs of a run ask the same
