@@ -22,8 +22,10 @@ SPARK = (
     "winnow.pipeline.ingest_documents",
     "winnow.pipeline.join_paths",
     "winnow.pipeline.match_documents",
+    "winnow.pipeline.quarantine",
     "winnow.pipeline.run",
     "winnow.quality",
+    "winnow.spark",
 )
 seen = 0
 for module in pkgutil.walk_packages(winnow.__path__, "winnow."):
@@ -44,3 +46,24 @@ def test_the_blocker_blocks() -> None:
     script = BLOCKER + "\nimport winnow.lake.session"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert "the pure core imported" in done.stderr
+
+
+ALONE = """
+import importlib, os, pkgutil, sys
+import lxml.etree, numba, pyarrow  # once, for all children
+import winnow
+folders = [f"{winnow.__path__[0]}/{package}" for package in ("index", "values")]
+for module in pkgutil.iter_modules(folders):
+    package = module.module_finder.path.rpartition("/")[2]
+    child = os.fork()
+    if not child:
+        importlib.import_module(f"winnow.{package}.{module.name}")
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        sys.exit(f"winnow.{package}.{module.name} cannot be imported first")
+"""
+
+
+def test_packages_that_need_the_engines_can_be_imported_before_them() -> None:
+    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

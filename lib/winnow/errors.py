@@ -1,5 +1,9 @@
 """One exception root. Every error carries a code for machines and says what happened, where, why and what to do."""
 
+import re
+
+_IN_TRACE = re.compile(r"^winnow\.errors\.(\w+): (\w+): (.*)$", re.MULTILINE)
+
 
 class WinnowError(Exception):
     """Base of all errors a user can meet.
@@ -33,3 +37,18 @@ class TransientError(WinnowError):
     """Something outside failed; a retry may succeed."""
 
     exit_code = 75
+
+
+def worker_error(error: BaseException) -> WinnowError | None:
+    """Returns the error that a worker raised, from the trace in which Spark reports it; None if it is none of ours.
+
+    >>> trace = "Py4JJavaError: …\\nwinnow.errors.DataError: vocabulary_gap: symbol 7 is missing\\n\\tat org.apache…"
+    >>> worker_error(RuntimeError(trace))
+    DataError('vocabulary_gap: symbol 7 is missing')
+    """
+    found = _IN_TRACE.search(str(error))
+    kind = next((kind for kind in _KINDS if found and kind.__name__ == found[1]), None)
+    return kind(found[2], found[3]) if found and kind else None
+
+
+_KINDS = (WinnowError, UsageError, DataError, TransientError)

@@ -15,16 +15,18 @@ import numpy as np
 import numpy.typing as npt
 
 from winnow import engines
+from winnow.arrays.types import Bytes, Ints, Longs
 from winnow.deciding import DEFAULT_EVALUATION, EvaluationLimits, Undecided
+from winnow.documents.acceptance import encode_accepted, encode_accepted_buffer
 from winnow.encoding import EncodedBatch, Encoder, PathTable, Status, Vocabulary, locate
+from winnow.encoding.select import select_documents
 from winnow.engines.base import Funnel
 from winnow.engines.hybrid import HybridProfile, Pairs, decide, hybrid_of
 from winnow.engines.profiles import ProfileTable
 from winnow.engines.selected import match_selected
 from winnow.engines.symbols import PathSymbols
-from winnow.engines.twigs import Bytes, Ints, Longs
 from winnow.errors import UsageError
-from winnow.ingest.accept import DEFAULT_LIMITS, Limits, Refused, accept
+from winnow.ingest.accept import DEFAULT_LIMITS, Limits, Refused
 from winnow.values.guard import ValueGuard
 from winnow.xpath import Pattern, Rejected, compile_profile
 
@@ -142,6 +144,17 @@ class Matcher:
                 self._hybrid[slot] = hybrid[profile_id]
         self._mark_hybrid()
 
+    def adopt_unnamed(self, alternatives: Ints, patterns: Ints, hybrid: Mapping[int, HybridProfile]) -> None:
+        """As `adopt`, of profiles that are known by their slots alone; `hybrid` is by slot."""
+        self._profiles.add_unnamed(alternatives, patterns)
+        self._hybrid.update(hybrid)
+        self._mark_hybrid()
+
+    def freeze(self) -> None:
+        """Let go of what only adding profiles needs: from now on none can come."""
+        self.engine.store.freeze()
+        self._profiles.subscribed(len(self.engine.store))
+
     def retire(self, profile_ids: Iterable[str]) -> None:
         """Forget profiles; their ids may be used again."""
         wanted = list(dict.fromkeys(profile_ids))
@@ -151,7 +164,7 @@ class Matcher:
         self.engine.retire(self._profiles.retire(wanted))
 
     def match(self, documents: Iterable[Document], *, trusted: bool = False) -> Iterator[Match]:
-        """Matches in the order of the documents. `trusted`: they were accepted before, so libxml2 need not see them."""
+        """Matches in the order of the documents. `trusted`: they were accepted before, so nobody need judge them."""
         for names, found in self.match_batches(documents, trusted=trusted):
             places = locate(found.batch, found.witnesses, paths=self.paths, vocabulary=self.vocabulary)
             rows = zip(found.documents.tolist(), found.profiles.tolist(), places, strict=True)
@@ -161,8 +174,11 @@ class Matcher:
         self, documents: Iterable[Document], *, trusted: bool = False
     ) -> Iterator[tuple[list[str | int], BatchMatches]]:
         """As `match`: batch by batch the names of the documents and the matches as flat arrays."""
-        for names, contents in self._batches(documents, trusted):
-            found = self.match_contents(contents)
+        for given_names, given in _batches(documents):
+            names, contents, batch = self._encode(given_names, given, trusted=trusted)
+            if not names:
+                continue
+            found = self._match(batch, contents.__getitem__)
             self.refused += [RefusedDocument(names[d], "malformed", "not well-formed") for d in found.malformed]
             given_up = zip(*found[-3:], strict=True)
             self.undecided += [UndecidedPair(names[d], self.profile_ids[slot], *why) for d, slot, why in given_up]
@@ -184,8 +200,24 @@ class Matcher:
             raise UsageError("content_needed", "libxml2 decides some profiles", hint="match the contents")
         return self._match(batch, None)
 
+    def _encode(
+        self, names: list[str | int], contents: list[bytes], *, trusted: bool
+    ) -> tuple[list[str | int], list[bytes], EncodedBatch]:
+        """Encode a batch; refused documents leave it and go to `refused`."""
+        values = self.engine.needs_values
+        if trusted:
+            return names, contents, self._encoder.encode(contents, values=values)
+        batch, refused = encode_accepted(self._encoder, contents, self._limits, values=values)
+        if not refused:
+            return names, contents, batch
+        for document, (reason, message, line, column) in refused.items():
+            self.refused.append(RefusedDocument(names[document], reason.value, message, line, column))
+        kept = [document for document in range(len(names)) if document not in refused]
+        batch = select_documents(batch, np.array(kept, np.int64))
+        return [names[document] for document in kept], [contents[document] for document in kept], batch
+
     def _mark_hybrid(self) -> None:
-        self._is_hybrid = np.zeros(len(self.profile_ids), np.bool_)
+        self._is_hybrid = np.zeros(self._profiles.slots, np.bool_)
         self._is_hybrid[list(self._hybrid)] = True
 
     def _add(self, profiles: list[Profile]) -> None:
@@ -216,6 +248,12 @@ class Matcher:
     def guard_values(self) -> None:
         """Put a value filter of the present profiles before them: for many profiles whose values are rare."""
         self._guard = ValueGuard(self.engine.store, self.engine.selectivity)
+
+    def match_unjudged(self, data: Bytes, offsets: Longs | Ints) -> tuple[BatchMatches, dict[int, Refused]]:
+        """As `match_batch`, of documents that nobody has accepted yet; and why some of them are refused."""
+        values = self.engine.needs_values
+        batch, refused = encode_accepted_buffer(self._encoder, data, offsets, self._limits, values=values)
+        return self._match(batch, lambda d: data[offsets[d] : offsets[d + 1]].tobytes()), refused
 
     def _match(self, batch: EncodedBatch, content: Any) -> BatchMatches:
         if self._guard and not self._guard.open and batch.with_values:
@@ -255,26 +293,21 @@ class Matcher:
             tuple(reasons.values()),
         )
 
-    def _batches(self, documents: Iterable[Document], trusted: bool) -> Iterator[tuple[list[str | int], list[bytes]]]:
-        names: list[str | int] = []
-        contents: list[bytes] = []
-        size = 0
-        for number, document in enumerate(documents):
-            name, content = (number, document) if isinstance(document, bytes) else document
-            if not trusted:
-                verdict = accept(content, self._limits)
-                if isinstance(verdict, Refused):
-                    reason, message, line, column = verdict
-                    self.refused.append(RefusedDocument(name, reason.value, message, line, column))
-                    continue
-            names.append(name)
-            contents.append(content)
-            size += len(content)
-            if len(names) == _BATCH_DOCUMENTS or size > _BATCH_BYTES:
-                yield names, contents
-                names, contents, size = [], [], 0
-        if names:
+
+def _batches(documents: Iterable[Document]) -> Iterator[tuple[list[str | int], list[bytes]]]:
+    names: list[str | int] = []
+    contents: list[bytes] = []
+    size = 0
+    for number, document in enumerate(documents):
+        name, content = (number, document) if isinstance(document, bytes) else document
+        names.append(name)
+        contents.append(content)
+        size += len(content)
+        if len(names) == _BATCH_DOCUMENTS or size > _BATCH_BYTES:
             yield names, contents
+            names, contents, size = [], [], 0
+    if names:
+        yield names, contents
 
 
 def _fields(profile: Profile) -> tuple[str, str, Mapping[str, str] | None, bool]:

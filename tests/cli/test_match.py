@@ -1,6 +1,7 @@
 """`winnow match` and `winnow explain` as their users call them."""
 
 import csv
+import gzip
 import json
 import subprocess
 import sys
@@ -246,3 +247,16 @@ def test_masters_that_spark_knows() -> None:
         "k8s://https://h:443",
     ]
     assert all(_MASTER.fullmatch(master) for master in [*known, "local-cluster[2,1,1024]"])
+
+
+def test_a_bomb_is_refused_unless_the_call_allows_for_it(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    record = b"<order>" + b" " * (1 << 20) + b"</order>"
+    (folder / "bomb.xml.gz").write_bytes(gzip.compress(b"<s>" + record * 70 + b"</s>"))
+    (folder / "one.jsonl").write_text(json.dumps(PROFILES[2]) + "\n")
+    output = folder / "m.csv"
+    words = ["match", str(folder / "bomb.xml.gz"), "--record-tag", "order", "--profiles", str(folder / "one.jsonl")]
+    assert main([*words, "--output", str(output)]) == 3
+    assert "archive_bomb: a file of" in capfd.readouterr().err
+    assert 60 < len(rows(output)) < 70
+    assert main([*words, "--output", str(output), "--max-expansion", "2000"]) == 0
+    assert len(rows(output)) == 70

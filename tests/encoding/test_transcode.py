@@ -2,7 +2,8 @@
 
 import pytest
 
-from winnow.encoding import Encoder, PathTable, Status, Vocabulary, to_utf8
+from winnow.documents.transcode import to_utf8
+from winnow.encoding import Encoder, PathTable, Status, Vocabulary
 from winnow.errors import DataError
 
 from .naive import naive_document, seen_document

@@ -20,9 +20,11 @@ REFUSED = {
     "cut off": (b"<a>\n<b>", Reason.MALFORMED, 2, 4),
     "two roots": (b"<a/><b/>", Reason.MALFORMED, 1, 5),
     "unbound prefix": (b"<p:a/>", Reason.MALFORMED, 1, 5),
+    "unbound prefix before a warning": (b"<a>\n<p:b/><c xmlns='relative'/></a>", Reason.MALFORMED, 2, 5),
+    "two roots, an error and a warning": (b"<a xmlns:p='u v'><?xml-x?></a><b/>", Reason.MALFORMED, 1, 17),
     "undefined entity": (b"<a>&nbsp;</a>", Reason.UNDEFINED_ENTITY, 1, 10),
-    "entity of an external DTD": (b"<!DOCTYPE a SYSTEM 'x'>\n<a>&nbsp;</a>", Reason.UNDEFINED_ENTITY, 2, 0),
-    "the same in an attribute": (b"<!DOCTYPE a SYSTEM 'x'>\n<a b='&nbsp;'/>", Reason.UNDEFINED_ENTITY, 2, 0),
+    "entity of an external DTD": (b"<!DOCTYPE a SYSTEM 'x'>\n<a>&nbsp;</a>", Reason.UNDEFINED_ENTITY, 2, 10),
+    "the same in an attribute": (b"<!DOCTYPE a SYSTEM 'x'>\n<a b='&nbsp;'/>", Reason.UNDEFINED_ENTITY, 2, 13),
     "internal entity": (b"<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>", Reason.DOCTYPE_ENTITIES, 1, 0),
     "external entity": (
         b"<!DOCTYPE a [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><a>&x;</a>",

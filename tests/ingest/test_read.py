@@ -1,38 +1,17 @@
 """Files, archives and containers: every member is an item, and a bad one does not stop its neighbours."""
 
 import gzip
-import io
 import os
-import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from ingest.archives import items, outcome, tar_bytes, tar_member
 from winnow.errors import UsageError
 from winnow.ingest.accept import DEFAULT_LIMITS, Accepted, accept
-from winnow.ingest.read import Item, read_file
+from winnow.ingest.read import read_file
 from winnow.ingest.sources import list_files, plan
-
-
-def items(*paths: Path, record_tag: str | None = None, max_bytes: int = 10_000) -> list[Item]:
-    files = list_files([str(path) for path in paths])
-    return [item for file in files for item in read_file(file, record_tag=record_tag, max_bytes=max_bytes)]
-
-
-def outcome(item: Item) -> tuple[str, str | bytes]:
-    name = item.place.member or Path(item.place.source).name
-    return name, str(item.refused.reason) if item.refused else item.content
-
-
-def tar_bytes(members: dict[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
-        for name, content in members.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    return buffer.getvalue()
 
 
 def test_files_directories_globs_and_duplicated_arguments(tmp_path: Path) -> None:
@@ -130,14 +109,6 @@ def test_pieces_hold_every_file_once(tmp_path: Path) -> None:
     assert len(plan(files, containers=True)) == 601
 
 
-def _member(name: bytes, size: bytes, kind: bytes, body: bytes = b"") -> bytes:
-    block = bytearray(512)
-    block[: len(name)], block[124 : 124 + len(size)], block[156:157] = name, size, kind
-    block[148:156] = b" " * 8
-    block[148:156] = b"%06o\0 " % sum(block)
-    return bytes(block) + body + bytes(-len(body) % 512)
-
-
 @pytest.mark.parametrize(
     ("size", "kind", "body"),
     [
@@ -151,14 +122,14 @@ def _member(name: bytes, size: bytes, kind: bytes, body: bytes = b"") -> bytes:
     ],
 )
 def test_a_damaged_tar_header_stops_its_archive_only(tmp_path: Path, size: bytes, kind: bytes, body: bytes) -> None:
-    good = _member(b"good.xml", b"00000000004\0", b"0", b"<a/>")
-    (tmp_path / "t.tar").write_bytes(good + _member(b"bad", size, kind, body) + good + bytes(1024))
+    good = tar_member(b"good.xml", b"00000000004\0", b"0", b"<a/>")
+    (tmp_path / "t.tar").write_bytes(good + tar_member(b"bad", size, kind, body) + good + bytes(1024))
     assert [outcome(i) for i in items(tmp_path)] == [("good.xml", b"<a/>"), ("t.tar", "corrupt_archive")]
 
 
 def test_members_that_are_no_files_are_items_directories_are_not(tmp_path: Path) -> None:
-    good = _member(b"good.xml", b"00000000004\0", b"7", b"<a/>")
-    others = [_member(b"m" + kind, b"00000000000\0", kind) for kind in (b"1", b"2", b"3", b"5", b"6", b"S")]
+    good = tar_member(b"good.xml", b"00000000004\0", b"7", b"<a/>")
+    others = [tar_member(b"m" + kind, b"00000000000\0", kind) for kind in (b"1", b"2", b"3", b"5", b"6", b"S")]
     (tmp_path / "t.tar").write_bytes(b"".join([*others, good, bytes(1024)]))
     refused = [(f"m{kind}", "unreadable") for kind in "1236S"]
     assert [outcome(i) for i in items(tmp_path)] == [*refused, ("good.xml", b"<a/>")]
@@ -166,7 +137,7 @@ def test_members_that_are_no_files_are_items_directories_are_not(tmp_path: Path)
 
 def test_an_archive_without_its_end_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.tar.gz").write_bytes(b"")
-    (tmp_path / "b.tar").write_bytes(_member(b"good.xml", b"00000000004\0", b"0", b"<a/>"))
+    (tmp_path / "b.tar").write_bytes(tar_member(b"good.xml", b"00000000004\0", b"0", b"<a/>"))
     assert [outcome(i) for i in items(tmp_path)] == [
         ("a.tar.gz", "corrupt_archive"),
         ("good.xml", b"<a/>"),
@@ -174,7 +145,7 @@ def test_an_archive_without_its_end_is_reported(tmp_path: Path) -> None:
     ]
 
 
-def test_a_zip_with_a_damaged_name_or_member(tmp_path: Path) -> None:
+def test_a_zip_with_a_damaged_name_ortar_member(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("é.xml", b"<a>" + bytes(range(32, 59)) * 9 + b"</a>")
     whole = (tmp_path / "a.zip").read_bytes()
@@ -197,7 +168,7 @@ def test_a_container_that_breaks_off_between_records_is_reported(tmp_path: Path)
 
 def test_names_that_are_not_text_become_text(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"\xff.xml")).write_bytes(b"<a/>")
-    members = [_member(name, b"00000000004\0", b"0", b"<a/>") for name in (b"\xfe.xml", b"\xfd.xml")]
+    members = [tar_member(name, b"00000000004\0", b"0", b"<a/>") for name in (b"\xfe.xml", b"\xfd.xml")]
     (tmp_path / os.fsdecode(b"\xfe.tar")).write_bytes(b"".join([*members, bytes(1024)]))
     assert sorted(outcome(i)[0] for i in items(tmp_path)) == [r"\xfd.xml", r"\xfe.xml", r"\xff.xml"]
 

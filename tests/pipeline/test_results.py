@@ -1,4 +1,4 @@
-"""What people do with the results: query, deliver, maintain, backfill with a dry run."""
+"""What people do with the results: maintain, backfill with a dry run. See test_query and test_deliver, too."""
 
 import datetime as dt
 import json
@@ -13,7 +13,7 @@ from winnow.cli.main import main
 from winnow.errors import UsageError
 from winnow.generate.sample import make_profiles
 from winnow.lake.store import state
-from winnow.pipeline import deliver, maintain, query
+from winnow.pipeline import maintain
 
 pytestmark = pytest.mark.spark
 
@@ -26,62 +26,6 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     declare(str(folder / "lake"), folder, made)
     run(spark, str(folder / "lake"), FIRST, SECOND)
     return str(folder / "lake")
-
-
-def test_query_by_everything(lake: str) -> None:
-    all_rows = rows(lake, "matches")
-    for name, column in query.FILTERS.items():
-        value = all_rows[0][column]
-        found = query.matches(lake, {name: value}).to_pylist()
-        assert {(r["document_id"], r["profile_id"]) for r in found} == {
-            (r["document_id"], r["profile_id"]) for r in all_rows if r[column] == value
-        }
-    both = {"date": FIRST, "profile": all_rows[0]["profile_id"]}
-    assert all(row["match_date"] == FIRST for row in query.matches(lake, both).to_pylist())
-
-
-def test_sql_reads_and_never_writes(lake: str, tmp_path: Path) -> None:
-    count = query.sql(lake, "SELECT count(*) AS n FROM matches JOIN documents USING (document_id)").to_pylist()
-    assert count == [{"n": len(rows(lake, "matches"))}]
-    for bad in ("DROP TABLE matches", f"COPY matches TO '{tmp_path}/x.csv'", "SELECT * FROM nowhere", "SELEC"):
-        with pytest.raises(UsageError):
-            query.sql(lake, bad)
-    with pytest.raises(UsageError):
-        query.sql(lake, "SELECT * FROM read_text('/etc/hostname')")
-
-
-def test_time_travel(lake: str) -> None:
-    first = query.sql(lake, "SELECT DISTINCT match_date FROM matches", version=1).to_pylist()
-    assert first == [{"match_date": FIRST}]
-    with pytest.raises(UsageError, match="no version"):
-        query.matches(lake, {}, version=999)
-
-
-def test_deliveries_are_files_for_each_destination(lake: str, tmp_path: Path) -> None:
-    config = deliver.Config(lake=lake, date=FIRST, folder=tmp_path)
-    report = deliver.run(config)
-    files = sorted((tmp_path / str(FIRST)).iterdir())
-    assert len(files) == report.counts["destinations"] == 3
-    assert all("/" not in file.name and file.name.startswith("desk-") for file in files)
-    sent = {
-        (line["destination"], line["document_id"], match["profile_id"])
-        for file in files
-        for line in map(json.loads, file.read_text().splitlines())
-        for match in line["matches"]
-    }
-    wanted = {
-        (r["destination"], r["document_id"], r["profile_id"]) for r in rows(lake, "matches") if r["match_date"] == FIRST
-    }
-    assert sent == wanted
-    before = [file.read_bytes() for file in files]
-    deliver.run(config)
-    assert [file.read_bytes() for file in files] == before
-    counts = {
-        row["destination"]: (row["documents"], row["matches"])
-        for row in rows(lake, "deliveries")
-        if row["match_date"] == FIRST
-    }
-    assert sum(matches for _, matches in counts.values()) == len(wanted)
 
 
 def test_run_metrics_have_funnel_and_seconds(lake: str) -> None:

@@ -9,6 +9,7 @@ from winnow.errors import UsageError
 
 if TYPE_CHECKING:
     from winnow.deciding import EvaluationLimits
+    from winnow.ingest.expansion import ExpansionLimits
 
 
 def add_lake_arguments(parser: argparse.ArgumentParser) -> None:
@@ -122,6 +123,19 @@ def date(text: str) -> dt.date:
         return dt.date.fromisoformat(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a date like 2026-11-16") from None
+
+
+def add_expansion_argument(parser: argparse.ArgumentParser) -> None:
+    words = "bytes that may come out of each byte of a compressed file (200); the first 64 MiB are free"
+    parser.add_argument("--max-expansion", type=positive, metavar="N", help=words)
+
+
+def expansion_of(args: argparse.Namespace) -> "ExpansionLimits":
+    """The limits of what may come out of a file, with the one that the arguments name."""
+    from winnow.ingest.expansion import DEFAULT_EXPANSION
+
+    unpacked = DEFAULT_EXPANSION.unpacked
+    return DEFAULT_EXPANSION._replace(unpacked=unpacked._replace(per_byte=args.max_expansion or unpacked.per_byte))
 
 
 def add_evaluation_arguments(parser: argparse.ArgumentParser) -> None:

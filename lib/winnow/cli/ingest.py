@@ -2,7 +2,7 @@
 
 import argparse
 
-from winnow.cli.common import add_lake_arguments, date, positive, tag
+from winnow.cli.common import add_expansion_argument, add_lake_arguments, date, expansion_of, positive, tag
 from winnow.ingest.accept import DEFAULT_LIMITS, Limits
 
 
@@ -18,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     documents.add_argument(
         "--max-nodes", type=positive, default=DEFAULT_LIMITS.max_nodes, help="refuse those with more"
     )
+    add_expansion_argument(documents)
     add_lake_arguments(documents)
     profiles = kinds.add_parser("profiles", help="CSV or JSONL with profile_id, xpath and optional columns")
     profiles.add_argument("file", metavar="FILE")
@@ -42,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
             date=args.date,
             record_tag=args.record_tag,
             limits=Limits(args.max_bytes, args.max_nodes),
+            expansion=expansion_of(args),
         )
         report = ingest_documents.run(open_session(master=args.master), documents)
     else:

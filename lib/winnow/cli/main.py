@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from winnow import __version__
-from winnow.errors import WinnowError
+from winnow.errors import WinnowError, worker_error
 
 # name -> (module, what it does). A module has add_arguments(parser) and run(args) -> exit code.
 COMMANDS = {
@@ -40,6 +40,7 @@ COMMANDS = {
     "publish-matches": ("winnow.cli.steps", "job: staged answers to matches, deliveries and the ledger"),
     "maintain": ("winnow.cli.steps", "OPTIMIZE, VACUUM and file counts of all tables"),
     "generate": ("winnow.cli.generate", "make documents, profiles and DTDs, of any number, from a seed"),
+    "setup-kernels": ("winnow.cli.setup_kernels", "compile what is compiled for this machine, before the first run"),
 }
 
 
@@ -67,11 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code: int = importlib.import_module(COMMANDS[args.command][0]).run(args)
     except WinnowError as error:
-        print(f"winnow: {error}", file=sys.stderr)
-        if not sys.stderr.isatty():  # one line for machines: schedulers decide by it
-            record = {"code": error.code, "message": error.message, "hint": error.hint, "exit": error.exit_code}
-            print(json.dumps({"winnow_error": record}), file=sys.stderr)
-        return error.exit_code
+        return _report(error)
     except KeyboardInterrupt:
         print("winnow: interrupted; run the same command again to finish", file=sys.stderr)
         return 130
@@ -79,6 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
+        if raised := worker_error(error):
+            logging.getLogger(__name__).debug("in a worker", exc_info=True)
+            return _report(raised)
         # A person gets a sentence; a log keeps everything.
         level = logging.DEBUG if sys.stderr.isatty() else logging.ERROR
         logging.getLogger(__name__).log(level, "unexpected", exc_info=True)
@@ -86,6 +86,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"winnow: {type(error).__name__}: {words} (WINNOW_LOG=DEBUG shows where)", file=sys.stderr)
         return 1
     return code
+
+
+def _report(error: WinnowError) -> int:
+    print(f"winnow: {error}", file=sys.stderr)
+    if not sys.stderr.isatty():  # one line for machines: schedulers decide by it
+        record = {"code": error.code, "message": error.message, "hint": error.hint, "exit": error.exit_code}
+        print(json.dumps({"winnow_error": record}), file=sys.stderr)
+    return error.exit_code
 
 
 if __name__ == "__main__":

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from winnow.cli.common import add_engine_argument, add_evaluation_arguments, evaluation_of, positive, tag
+from winnow.cli.common import (
+    add_engine_argument,
+    add_evaluation_arguments,
+    add_expansion_argument,
+    evaluation_of,
+    expansion_of,
+    positive,
+    tag,
+)
 
 if TYPE_CHECKING:
     from winnow.ingest.sources import File
@@ -29,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", default="-", metavar="FILE", help=".csv, .jsonl or .parquet; - is CSV on stdout")
     parser.add_argument("--record-tag", type=tag, help="split container files: each element of this name is a document")
     parser.add_argument("--max-bytes", type=positive, default=DEFAULT_LIMITS.max_bytes, help="refuse larger documents")
+    add_expansion_argument(parser)
     add_evaluation_arguments(parser)
 
 
@@ -85,9 +94,10 @@ def _documents(files: list["File"], args: argparse.Namespace, unread: list[str])
 
     from winnow.ingest.read import read_file
 
+    expansion = expansion_of(args)
     with tqdm(desc="matching", unit=" documents", delay=2.0, mininterval=0.5 if sys.stderr.isatty() else 15.0) as bar:
         for file in files:
-            for item in read_file(file, record_tag=args.record_tag, max_bytes=args.max_bytes):
+            for item in read_file(file, record_tag=args.record_tag, max_bytes=args.max_bytes, expansion=expansion):
                 place = item.place
                 name = place.source + (f"!{place.member}" if place.member else "")
                 name += f"#{place.record}" if place.record else ""

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--subscriber")
     parser.add_argument("--destination")
     parser.add_argument("--date", type=date)
-    parser.add_argument("--sql", help="a SELECT over the tables of the lake instead")
+    parser.add_argument("--sql", help="one SELECT over the tables of the lake instead")
     parser.add_argument("--version", type=int, help="matches as of this version (time travel; see `winnow status`)")
     parser.add_argument("--limit", type=positive, help=f"rows (default: {SHOWN} on a terminal, else all)")
     parser.add_argument("--format", choices=("table", "csv", "jsonl"), default="table")
@@ -32,33 +32,36 @@ def run(args: argparse.Namespace) -> int:
 
     wanted = {name: getattr(args, name) for name in query.FILTERS}
     limit = args.limit or (SHOWN if args.format == "table" else 0)
-    if args.sql:
+    if args.sql is not None:
         if any(value is not None for value in wanted.values()):
             raise UsageError("two_questions", "--sql goes without filters", hint="put them into the WHERE clause")
-        rows = query.sql(lake_path(args.lake), args.sql, version=args.version)
-        rows = rows.slice(0, limit) if limit else rows
+        rows = query.sql(lake_path(args.lake), args.sql, version=args.version, limit=limit)
     else:
         rows = query.matches(lake_path(args.lake), wanted, version=args.version, limit=limit)
-    _print(rows, args.format)
     if args.format == "table":
-        more = " (--limit shows more)" if limit and rows.num_rows == limit else ""
-        print(f"{rows.num_rows:,} rows{more}")
+        _print_table(rows.read_all(), limit)
+    elif args.format == "csv":
+        _print_csv(rows)
+    else:
+        for batch in rows:
+            for row in batch.to_pylist():
+                print(json.dumps(row, default=str, ensure_ascii=False))
     return 0
 
 
-def _print(rows: Any, how: str) -> None:
+def _print_csv(rows: Any) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(rows.schema.names)
+    for batch in rows:
+        writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def _print_table(rows: Any, limit: int) -> None:
     names = rows.column_names
-    if how == "jsonl":
-        for row in rows.to_pylist():
-            print(json.dumps(row, default=str, ensure_ascii=False))
-    elif how == "csv":
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(names)
-        writer.writerows(zip(*(rows.column(name).to_pylist() for name in names), strict=True))
-    else:
-        cells = [[str("" if value is None else value) for value in rows.column(name).to_pylist()] for name in names]
-        cells = [[text if len(text) <= 48 else f"{text[:22]}…{text[-25:]}" for text in column] for column in cells]
-        widths = [max(map(len, [name, *column])) for name, column in zip(names, cells, strict=True)]
-        print("  ".join(name.ljust(width) for name, width in zip(names, widths, strict=True)))
-        for row in zip(*cells, strict=True):
-            print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)))
+    cells = [[str("" if value is None else value) for value in column.to_pylist()] for column in rows.columns]
+    cells = [[text if len(text) <= 48 else f"{text[:22]}…{text[-25:]}" for text in column] for column in cells]
+    widths = [max(map(len, [name, *column])) for name, column in zip(names, cells, strict=True)]
+    print("  ".join(name.ljust(width) for name, width in zip(names, widths, strict=True)))
+    for row in zip(*cells, strict=True):
+        print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)))
+    print(f"{rows.num_rows:,} rows{' (--limit shows more)' if rows.num_rows == limit else ''}")

@@ -12,7 +12,6 @@ from winnow.encoding.sequences import (
     document_sequences,
     path_sequence,
 )
-from winnow.encoding.transcode import to_utf8
 from winnow.encoding.tree import encode_tree
 from winnow.encoding.vocabulary import TEXT_LABEL, TEXT_SYMBOL, Vocabulary, kind_of
 
@@ -37,5 +36,4 @@ __all__ = [
     "locations",
     "parse_number",
     "path_sequence",
-    "to_utf8",
 ]

@@ -20,6 +20,7 @@ class Status(IntEnum):
     SCANNED = 0  # by the compiled scanner
     WALKED = 1  # parsed by libxml2 and walked; the same arrays
     MALFORMED = 2  # not well-formed: the document has no nodes
+    UNPROVEN = 3  # the scanner alone cannot say whether the document is acceptable: it has no nodes yet
 
 
 class EncodedBatch(NamedTuple):

@@ -1,6 +1,8 @@
 """The encoder: documents as bytes to an `EncodedBatch`, growing one vocabulary and one path table."""
 
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 import numpy.typing as npt
@@ -13,19 +15,18 @@ from winnow.encoding.layout import (
     MISS_KEY,
     MISS_LENGTH,
     MISS_START,
-    OTHER_ENCODING,
     POSITION,
     STOP,
-    UTF8,
+    Bounds,
     Scan,
     Source,
 )
 from winnow.encoding.names import ATTRIBUTE, DECLARATION, NAMESPACE, NameTable
-from winnow.encoding.namespaces import MAX_SIZE, Contexts, UnresolvedNameError, declares_utf8
+from winnow.encoding.namespaces import MAX_SIZE, Contexts, UnresolvedNameError, encoding_of
 from winnow.encoding.paths import PathTable
-from winnow.encoding.scanner import scan_documents
+from winnow.encoding.scanner import prove_documents, scan_documents
 from winnow.encoding.simd import SLACK
-from winnow.encoding.tree import encode_content
+from winnow.encoding.tree import encode_content, rewrite
 from winnow.encoding.vocabulary import Vocabulary
 from winnow.encoding.workspace import Workspace
 from winnow.errors import UsageError
@@ -34,12 +35,15 @@ Bytes = npt.NDArray[np.uint8]
 Longs = npt.NDArray[np.int64]
 
 _MAX_BYTES = 2**31 - 1 - SLACK  # spans are int32
+_AHEAD = 1 << 12  # bytes of a tag behind a new name in which other new ones are looked for
+_VALUE_AND_NAME = re.compile(rb"""\s*=\s*(?:"[^"]*"|'[^']*')\s+([^\s=/>"']+)(?=\s*=)""")
 _MAX_NAMES, _MAX_NAME_BYTES = 2**20, 2**26  # documents are hostile: beyond this the look-up starts anew
 
 
 class Encoder:
     """Encodes UTF-8 documents that libxml2 has accepted; others are exact, too, only slower, or `Status.MALFORMED`.
 
+    What nobody has judged yet is encoded by `winnow.documents.acceptance`.
     Give it hundreds of documents at a time: a call costs as much as a dozen of them. One encoder serves one thread.
 
     >>> from winnow.encoding import Vocabulary, PathTable
@@ -54,17 +58,28 @@ class Encoder:
     def __init__(self, vocabulary: Vocabulary, paths: PathTable) -> None:
         self.vocabulary = vocabulary
         self.paths = paths
+        self.bytes_read_again = 0  # by the scanner, because it had not met a name
         self._workspace = Workspace()
         self._forget_names()
 
-    def encode(self, documents: Sequence[bytes], *, values: bool) -> EncodedBatch:
-        """Encode documents; without values only their structure (no string-values, no text nodes), which is cheaper."""
+    def encode(self, documents: Sequence[bytes], *, values: bool, bounds: Bounds | None = None) -> EncodedBatch:
+        """Encode documents; without values only their structure (no string-values, no text nodes), which is cheaper.
+
+        With bounds, nothing is known of the documents: those that the scanner proves to be well-formed and within the
+        bounds are `Status.SCANNED`; all others are `Status.UNPROVEN` and without nodes, and libxml2 is not asked.
+        """
         offsets = np.zeros(len(documents) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, documents), np.int64, len(documents)), out=offsets[1:])
-        return self.encode_buffer(np.frombuffer(b"".join([*documents, bytes(SLACK)]), np.uint8), offsets, values=values)
+        data = np.frombuffer(b"".join([*documents, bytes(SLACK)]), np.uint8)
+        return self.encode_buffer(data, offsets, values=values, bounds=bounds)
 
     def encode_buffer(
-        self, data: Bytes, offsets: npt.NDArray[np.int64] | npt.NDArray[np.int32], *, values: bool
+        self,
+        data: Bytes,
+        offsets: npt.NDArray[np.int64] | npt.NDArray[np.int32],
+        *,
+        values: bool,
+        bounds: Bounds | None = None,
     ) -> EncodedBatch:
         """Encode the documents `data[offsets[d]:offsets[d + 1]]`, the layout of an Arrow binary column, uncopied.
 
@@ -76,8 +91,12 @@ class Encoder:
             self._forget_names()
         data = data[offsets[0] : int(offsets[-1]) + SLACK]
         starts = offsets.astype(np.int64) - offsets[0]
+        batch = self._scanned(data, starts, values=values, bounds=bounds)
+        return self._walk_the_rest(batch, data, starts) if bounds is None else batch
+
+    def _scanned(self, data: Bytes, starts: Longs, *, values: bool, bounds: Bounds | None = None) -> EncodedBatch:
         documents = starts.size - 1
-        self._workspace.reserve(starts, values=values)
+        self._workspace.reserve(starts, values=values, bounds=bounds)
         self._workspace.state[:] = 0
         self._workspace.state[POSITION] = -1
         padded = int(np.searchsorted(starts[1:], data.size - SLACK, side="right"))
@@ -85,30 +104,36 @@ class Encoder:
         if padded < documents:
             tail = np.concatenate([data[starts[padded] : starts[-1]], np.zeros(SLACK, np.uint8)])
             self._scan(_source(tail, starts - starts[padded]), documents)
-        return self._walk_the_rest(self._workspace.batch(documents), data, starts)
+        return self._workspace.batch(documents)
 
     def _scan(self, source: Source, stop: int) -> None:
         workspace = self._workspace
         workspace.state[STOP] = stop
+        kernel = prove_documents if workspace.work.strict else scan_documents
         while True:
             scan = Scan(source, self._names.index, workspace.output, workspace.work, workspace.state)
-            result = scan_documents(scan)
+            result = kernel(scan)
             if result == DONE:
                 return
             if result == GROW:
                 workspace.grow()
                 continue
             start, length = int(workspace.state[MISS_START]), int(workspace.state[MISS_LENGTH])
+            self.bytes_read_again += start + length - max(int(workspace.state[POSITION]), 0)
+            key = int(workspace.state[MISS_KEY])
             try:
-                self._learn(source.data[start : start + length].tobytes(), int(workspace.state[MISS_KEY]))
+                self._learn(source.data[start : start + length].tobytes(), key)
             except UnresolvedNameError:
                 workspace.state[POSITION] = GIVEN_UP
+                continue
+            if key & 3 == ATTRIBUTE:
+                self._learn_following(source.data[start + length : start + length + _AHEAD], key)
 
     def _learn(self, span: bytes, key: int) -> None:
         """Give the scanner what it missed; `key` is that of `names.name_key`."""
         parent, context, kind = key >> 32, (key & 0xFFFFFFFF) >> 2, key & 3
         if kind == DECLARATION:
-            value = UTF8 if declares_utf8(span) else OTHER_ENCODING
+            value = encoding_of(span)
         elif kind == NAMESPACE:
             value = self._contexts.declare(context, span)
         else:
@@ -116,14 +141,39 @@ class Encoder:
             value = self.paths.add(parent, self.vocabulary.add(expand(context, span)))
         self._names.add(span, key, value)
 
+    def _learn_following(self, data: Bytes, key: int) -> None:
+        """Give the scanner the other new names of a tag at once: after each it reads the tag again.
+
+        `data` follows a missed name; what is not an attribute ends the tag or is for the scanner to judge.
+        """
+        ahead, end = data.tobytes(), 0
+        spans = []
+        while following := _VALUE_AND_NAME.match(ahead, end):
+            spans.append(following.span(1))
+            end = following.end()
+        if not spans:
+            return
+        for start, stop in self._names.unknown(data, np.array(spans, np.int64), key).tolist():
+            with suppress(UnresolvedNameError):
+                self._learn(ahead[start:stop], key)
+
     def _walk_the_rest(self, batch: EncodedBatch, data: Bytes, offsets: Longs) -> EncodedBatch:
+        """Lets libxml2 write anew what the scanner cannot read, and walks its tree where even that does not help."""
         rest = np.flatnonzero(batch.status != Status.SCANNED).tolist()
         if not rest:
             return batch
+        contents = [data[offsets[document] : offsets[document + 1]].tobytes() for document in rest]
+        rewritten = [rewrite(content) or b"" for content in contents]
+        ends = np.cumsum([0, *map(len, rewritten)])
+        joined = np.frombuffer(b"".join([*rewritten, bytes(SLACK)]), np.uint8)
+        again = self._scanned(joined, ends, values=batch.with_values)
+        walked = again._replace(status=np.full_like(again.status, Status.WALKED))
         parts = []
-        for document, following in zip(rest, [*rest[1:], batch.documents], strict=True):
-            content = data[offsets[document] : offsets[document + 1]].tobytes()
-            parts.append(encode_content(content, self.vocabulary, self.paths, values=batch.with_values))
+        for k, (document, following) in enumerate(zip(rest, [*rest[1:], batch.documents], strict=True)):
+            if again.status[k] == Status.SCANNED:
+                parts.append(walked.slice(k, k + 1))
+            else:
+                parts.append(encode_content(contents[k], self.vocabulary, self.paths, values=batch.with_values))
             parts.append(batch.slice(document + 1, following))
         return concat([batch.slice(0, rest[0]), *parts])
 

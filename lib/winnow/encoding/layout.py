@@ -5,24 +5,26 @@ Python passes arrays; `raw_scan` turns them into pointers, and only these are se
 
 from typing import NamedTuple
 
+from winnow.arrays.kernel import inlined
 from winnow.encoding.batch import Bytes, Ints, Longs, Shorts
-from winnow.encoding.jit import inlined
 from winnow.encoding.names import NameIndex
 from winnow.encoding.simd import raw
 
 DONE, WALK, MISS, GROW = 0, -1, -2, -3  # results; WALK concerns one document, the others the whole call
-UTF8, OTHER_ENCODING = 0, 1  # values in the index for XML declarations
+PLAIN_UTF8, UTF8, OTHER_ENCODING = range(3)  # values in the index for XML declarations; only the first is surely right
 
 # Entries of the state, which survives a MISS or GROW. POSITION is negative when a document does not continue.
 (DOCUMENT, STOP, POSITION, DEPTH, NODES, TEXTS, VALUES, RUN, RUN_CDATA, ATTRIBUTE_VALUES) = range(10)
 MISS_KEY, MISS_START, MISS_LENGTH = range(10, 13)
-STATE_SIZE = 13
+LONGEST_NAME, LONGEST_NAMESPACE = 13, 14  # in a document that must be proven: bytes of a name, of a declaration
+STATE_SIZE = 15
 BETWEEN, GIVEN_UP = -1, -2
 
 # `Work.frames` has a row of `FRAME` numbers for each open element, row 0 being the document; `Work.attributes` has a
 # row of `SPAN` numbers, byte spans, for each attribute of the tag at hand.
 NODE, NAME, LENGTH, CONTEXT, PATH, FRAME = range(6)
 NAME_START, NAME_STOP, VALUE_START, VALUE_STOP, SPAN = range(5)
+MAX_DECLARATIONS = 32  # rows of `Work.declarations`, (start, length) of the names of a tag's namespace declarations
 
 
 class Source(NamedTuple):
@@ -57,13 +59,25 @@ class Output(NamedTuple):
     text_capacity: int
 
 
+class Bounds(NamedTuple):
+    """How large a document may be that the scanner accepts by itself."""
+
+    max_bytes: int
+    max_nodes: int  # bytes `<` and `=`, of which every element and attribute has one
+    max_name_bytes: int
+    max_expanded_bytes: int  # of all names, if each had the longest namespace
+
+
 class Work(NamedTuple):
     """Room for the longest document: as many frames and attributes as its bytes can hold, and its attribute values."""
 
     frames: Longs
     attributes: Longs
+    declarations: Longs
     attribute_values: Bytes
     with_values: bool
+    strict: bool  # documents are not known to be well-formed: what is not proven within the bounds is left
+    bounds: Bounds
 
 
 class Scan(NamedTuple):
@@ -75,8 +89,8 @@ class Scan(NamedTuple):
 
 
 @inlined
-def raw_scan(scan: Scan) -> Scan:
-    """The same with pointers; the arrays must outlive it."""
+def raw_scan(scan: Scan, strict: bool) -> Scan:
+    """The same with pointers; the arrays must outlive it. `strict` is given again, as a constant (see `scanner`)."""
     source, names, output, work = scan.source, scan.names, scan.output, scan.work
     return Scan(
         Source(raw(source.data), raw(source.offsets)),
@@ -99,7 +113,15 @@ def raw_scan(scan: Scan) -> Scan:
             output.node_capacity,
             output.text_capacity,
         ),
-        Work(raw(work.frames), raw(work.attributes), raw(work.attribute_values), work.with_values),
+        Work(
+            raw(work.frames),
+            raw(work.attributes),
+            raw(work.declarations),
+            raw(work.attribute_values),
+            work.with_values,
+            strict,
+            work.bounds,
+        ),
         raw(scan.state),
     )
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from winnow.arrays.kernel import kernel
 from winnow.encoding.batch import Bytes, EncodedBatch, Ints, Longs
-from winnow.encoding.jit import kernel
 from winnow.encoding.paths import PathTable
 from winnow.encoding.vocabulary import Vocabulary
 

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from winnow.encoding.jit import inlined, kernel
+from winnow.arrays.kernel import inlined, kernel
 from winnow.encoding.simd import (
     BLOCK,
     apostrophe_mask,

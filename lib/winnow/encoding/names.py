@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from winnow.encoding.jit import inlined, kernel
+from winnow.arrays.kernel import inlined, kernel
 from winnow.encoding.simd import SLACK, raw, word_at
 
 Bytes = npt.NDArray[np.uint8]
@@ -107,6 +107,15 @@ def _insert(index: NameIndex, start: int, length: int, key: int, value: int) -> 
 
 
 @kernel
+def _is_known(index: NameIndex, data: Bytes, spans: Words, key: int) -> npt.NDArray[np.bool_]:
+    index, data = NameIndex(raw(index.slots), raw(index.heap), index.mask, index.seed), raw(data)
+    known = np.zeros(spans.shape[0], np.bool_)
+    for k in range(spans.shape[0]):
+        known[k] = find(index, data, spans[k, 0], spans[k, 1] - spans[k, 0], key) >= 0
+    return known
+
+
+@kernel
 def _rehash(old: NameIndex, new: NameIndex) -> None:
     target = NameIndex(raw(new.slots), raw(new.heap), new.mask, new.seed)
     for slot in range(0, old.slots.size, WIDTH):
@@ -143,6 +152,13 @@ class NameTable:
             self.index = grown
         _insert(self.index, start, len(span), key, value)
         self._count += 1
+
+    def unknown(self, data: Bytes, spans: Words, key: int) -> Words:
+        """Those spans (start, stop) of `data`, `SLACK` bytes before its end, that have no value, each name once."""
+        spans = spans[spans[:, 1] + SLACK <= data.size]
+        new: Words = spans[~_is_known(self.index, data, spans, key)]
+        names = [data[start:stop].tobytes() for start, stop in new.tolist()]
+        return new[sorted({name: k for k, name in reversed(list(enumerate(names)))}.values())]
 
     def _keep(self, span: bytes) -> int:
         start, end = self._heap_used, self._heap_used + len(span)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from winnow.encoding.jit import inlined, kernel
+from winnow.arrays.kernel import inlined, kernel
 
 Bytes = npt.NDArray[np.uint8]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from winnow.encoding.jit import kernel
+from winnow.arrays.kernel import kernel
 from winnow.encoding.vocabulary import Vocabulary
 from winnow.errors import DataError
 

@@ -6,7 +6,7 @@ No decoded form is longer in UTF-8 than what stands in the document, so a buffer
 import numpy as np
 import numpy.typing as npt
 
-from winnow.encoding.jit import kernel
+from winnow.arrays.kernel import inlined, kernel
 from winnow.encoding.simd import BLOCK, as_word, attribute_special_mask, copy_block, lowest_bit, text_end_mask, word_at
 
 Bytes = npt.NDArray[np.uint8]
@@ -38,6 +38,14 @@ def write_character(code: int, target: Bytes, at: int) -> int:
     return at + 4
 
 
+@inlined
+def is_character(code: int) -> bool:
+    """Whether XML allows a code point (§2.2)."""
+    if code < 0x20:
+        return code in (0x09, LINE_FEED, RETURN)
+    return code < 0xD800 or 0xE000 <= code < 0xFFFE or 0x10000 <= code < 0x110000
+
+
 @kernel
 def read_character_reference(data: Bytes, start: int, end: int) -> tuple[int, int]:
     """The code point of `&#…;` at `start` and the index after it; code point -1 when it is not one."""
@@ -58,7 +66,7 @@ def read_character_reference(data: Bytes, start: int, end: int) -> tuple[int, in
             break
         code = min(code * base + digit, 0x110000)
         i += 1
-    valid = i > first and i < end and data[i] == 0x3B and 0 < code < 0x110000 and not 0xD800 <= code < 0xE000
+    valid = i > first and i < end and data[i] == 0x3B and is_character(code)
     return (code, i + 1) if valid else (-1, i)
 
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from winnow.arrays.kernel import kernel
 from winnow.encoding.batch import ENCODING_VERSION, Bytes, EncodedBatch, Flags, Ints, Longs, Shorts, Status, freeze
-from winnow.encoding.jit import kernel
 from winnow.encoding.paths import PathTable
 
 

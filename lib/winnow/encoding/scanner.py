@@ -1,16 +1,17 @@
-"""The scanner: UTF-8 bytes of documents that libxml2 has accepted, to node arrays, many documents in one call.
+"""The scanner: UTF-8 bytes of documents to node arrays, many documents in one call.
 
 It does what libxml2 does to a document without an internal DTD subset. What it must not decide itself it reports:
 `MISS`, a name, namespace declaration or XML declaration that it has not met (the caller adds it to the index and calls
 again); `GROW`, an output array is full; and per document `Status.WALKED`, only libxml2 can say what this document is.
-It notices the faults that would spoil the arrays, not every fault: it is no validator.
+`scan_documents` reads what libxml2 has accepted: it notices the faults that would spoil the arrays, not every fault.
+`prove_documents` leaves a document (`Status.UNPROVEN`) unless it is surely free of faults (`proof`).
 
 Bounds: every position that is read lies before the end of its document or in the `SLACK` after it. Blocks and words
 are written only where the text of the documents so far, which is never longer than their bytes, leaves room.
 """
 
+from winnow.arrays.kernel import inlined, kernel
 from winnow.encoding.batch import Status
-from winnow.encoding.jit import inlined, kernel
 from winnow.encoding.layout import (
     ATTRIBUTE_VALUES,
     BETWEEN,
@@ -25,6 +26,7 @@ from winnow.encoding.layout import (
     NODE,
     NODES,
     PATH,
+    PLAIN_UTF8,
     POSITION,
     RUN,
     RUN_CDATA,
@@ -52,11 +54,13 @@ from winnow.encoding.markup import (
     skip_blanks,
 )
 from winnow.encoding.names import DECLARATION, find, name_key
+from winnow.encoding.proof import is_sound_comment, is_sound_data, is_sound_instruction, is_within_bounds
 from winnow.encoding.references import copy_text, copy_verbatim
 from winnow.encoding.simd import BLOCK, as_word, copy_block, word_at
 from winnow.encoding.tags import close_tag, open_tag
 
-SCANNED, TO_WALK = int(Status.SCANNED), int(Status.WALKED)
+SCANNED, TO_WALK, UNPROVEN = int(Status.SCANNED), int(Status.WALKED), int(Status.UNPROVEN)
+MAX_PROVEN_DECLARATION = 256  # bytes: every other spelling is learnt and kept
 
 _CDATA = as_word(b"<![CDATA")
 _DOCTYPE = as_word(b"<!DOCTY")
@@ -67,21 +71,23 @@ _BYTE_ORDER_MARK = as_word(b"\xef\xbb\xbf")
 @inlined
 def _begin_document(scan: Scan) -> int:
     """Where the prolog starts. A byte order mark says UTF-8 whatever the XML declaration claims, as in libxml2."""
-    data, state, frames = scan.source.data, scan.state, scan.work.frames
+    data, state, frames, strict = scan.source.data, scan.state, scan.work.frames, scan.work.strict
     i, end = scan.source.offsets[state[DOCUMENT]], scan.source.offsets[state[DOCUMENT] + 1]
+    if strict and not is_within_bounds(scan, i, end):
+        return WALK
     marked = end - i >= 3 and (word_at(data, i) & 0xFFFFFF) == _BYTE_ORDER_MARK
     if marked:
         i += 3
     if end - i > 6 and (word_at(data, i) & 0xFFFFFFFFFF) == _XML_DECLARATION and data[i + 5] <= SPACE:
         stop = section_end(data, i + 5, end, QUESTION, 1)
-        if stop < 0:
+        if stop < 0 or (strict and stop - i > MAX_PROVEN_DECLARATION):
             return WALK
-        if not marked:
+        if strict or not marked:
             key = name_key(0, 0, DECLARATION)
             encoding = find(scan.names, data, i, stop - i, key)
             if encoding < 0:
                 return miss(state, key, i, stop - i)
-            if encoding != UTF8:
+            if encoding > (PLAIN_UTF8 if strict else UTF8):
                 return WALK
         i = stop
     state[DEPTH] = 0
@@ -130,11 +136,22 @@ def _declaration(scan: Scan, start: int, end: int) -> int:
     """The index after a comment or a document type declaration."""
     data, state = scan.source.data, scan.state
     if data[start + 2] == DASH and data[start + 3] == DASH:
-        return section_end(data, start + 4, end, DASH, 2)
+        stop = section_end(data, start + 4, end, DASH, 2)
+        return WALK if scan.work.strict and not is_sound_comment(data, start + 4, stop - 3) else stop
+    if scan.work.strict:
+        return WALK
     before_root = state[NODES] == scan.output.doc_offsets[state[DOCUMENT]]
     if before_root and (word_at(data, start) & 0xFFFFFFFFFFFFFF) == _DOCTYPE:
         return doctype_end(data, start + 9, end)
     return WALK
+
+
+@inlined
+def _instruction(scan: Scan, start: int, end: int) -> int:
+    """The index after a processing instruction."""
+    data = scan.source.data
+    stop = section_end(data, start + 2, end, QUESTION, 1)
+    return WALK if scan.work.strict and not is_sound_instruction(data, start + 2, stop - 2) else stop
 
 
 @inlined
@@ -144,11 +161,14 @@ def _next_markup(scan: Scan, i: int, end: int) -> int:
     if state[DEPTH] == 0:
         i = skip_blanks(data, i, end)
         return i if i < end and data[i] == LESS_THAN else WALK
+    start = i
     if scan.work.with_values:
         i, state[VALUES] = copy_text(data, i, end, scan.output.values, state[VALUES])
     else:
         i = find_less_than(data, i, end)
-    return i if i < end else WALK
+    if i >= end or (scan.work.strict and not is_sound_data(data, start, i)):
+        return WALK
+    return i
 
 
 @inlined
@@ -177,7 +197,7 @@ def _scan_document(scan: Scan) -> int:
         elif kind == BANG:
             i = _declaration(scan, i, end)
         elif kind == QUESTION:
-            i = section_end(data, i + 2, end, QUESTION, 1)
+            i = _instruction(scan, i, end)
         elif state[DEPTH] == 0 and state[NODES] > first_node:
             return WALK
         else:
@@ -193,7 +213,7 @@ def _end_document(scan: Scan, result: int) -> None:
     first_node = output.doc_offsets[document]
     output.status[document] = SCANNED
     if result == WALK:
-        output.status[document] = TO_WALK
+        output.status[document] = UNPROVEN if scan.work.strict else TO_WALK
         state[NODES] = first_node
         state[TEXTS] = output.text_offsets[document]
         state[VALUES] = output.value_offsets[document]
@@ -213,13 +233,8 @@ def _end_document(scan: Scan, result: int) -> None:
     state[POSITION] = BETWEEN
 
 
-@kernel
-def scan_documents(arrays: Scan) -> int:
-    """Scan the documents `state[DOCUMENT]:state[STOP]`; DONE, or MISS or GROW with the state to go on from.
-
-    After a MISS that has no answer, the caller sets POSITION to GIVEN_UP: the document is to be walked.
-    """
-    scan = raw_scan(arrays)
+@inlined
+def _scan_documents(scan: Scan) -> int:
     state = scan.state
     while state[DOCUMENT] < state[STOP]:
         result = WALK if state[POSITION] == GIVEN_UP else _scan_document(scan)
@@ -227,3 +242,18 @@ def scan_documents(arrays: Scan) -> int:
             return result
         _end_document(scan, result)
     return DONE
+
+
+@kernel
+def scan_documents(arrays: Scan) -> int:
+    """Scan the documents `state[DOCUMENT]:state[STOP]`; DONE, or MISS or GROW with the state to go on from.
+
+    After a MISS that has no answer, the caller sets POSITION to GIVEN_UP: the document is to be walked.
+    """
+    return _scan_documents(raw_scan(arrays, False))
+
+
+@kernel
+def prove_documents(arrays: Scan) -> int:
+    """As `scan_documents`, for `Work.strict`: a kernel of its own, so that the checks cost nothing elsewhere."""
+    return _scan_documents(raw_scan(arrays, True))

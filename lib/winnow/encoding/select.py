@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
+from winnow.arrays.kernel import kernel
 from winnow.encoding.batch import EncodedBatch, Ints, Longs, freeze
-from winnow.encoding.jit import kernel
 
 
 def select_documents(batch: EncodedBatch, chosen: Longs) -> EncodedBatch:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from winnow.arrays.kernel import kernel
 from winnow.encoding.batch import EncodedBatch, Ints, Longs
-from winnow.encoding.jit import kernel
 from winnow.encoding.paths import DOCUMENT_PATH, PathTable
 from winnow.encoding.vocabulary import TEXT_SYMBOL, Vocabulary
 from winnow.xpath.pattern import Kind, Node

@@ -73,6 +73,11 @@ def _ends_name(builder: ir.IRBuilder, lanes: Lanes) -> Lanes:
     return builder.or_(blank_or_control, _any_of(builder, lanes, b"/>="))
 
 
+def _is_forbidden(builder: ir.IRBuilder, lanes: Lanes) -> Lanes:
+    control = builder.icmp_unsigned("<", lanes, _splat(0x20))
+    return builder.and_(control, builder.not_(_any_of(builder, lanes, b"\t\n\r")))
+
+
 def _needs_normalising(builder: ir.IRBuilder, lanes: Lanes) -> Lanes:
     return builder.or_(builder.icmp_unsigned("<", lanes, _splat(0x20)), _any_of(builder, lanes, b"&"))
 
@@ -84,6 +89,10 @@ apostrophe_mask = _mask_intrinsic(lambda builder, lanes: _any_of(builder, lanes,
 name_end_mask = _mask_intrinsic(_ends_name)
 text_end_mask = _mask_intrinsic(lambda builder, lanes: _any_of(builder, lanes, b"<&\r"))
 attribute_special_mask = _mask_intrinsic(_needs_normalising)
+forbidden_mask = _mask_intrinsic(_is_forbidden)
+non_ascii_mask = _mask_intrinsic(lambda builder, lanes: builder.icmp_unsigned(">=", lanes, _splat(0x80)))
+node_mask = _mask_intrinsic(lambda builder, lanes: _any_of(builder, lanes, b"<="))
+doubtful_mask = _mask_intrinsic(lambda builder, lanes: _any_of(builder, lanes, b"&<>"))
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -115,5 +124,15 @@ def lowest_bit(typing_context: Any, mask: Any) -> Any:
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.int64), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def bit_count(typing_context: Any, mask: Any) -> Any:
+    """How many bits are set."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
 
     return types.int64(types.int64), codegen

@@ -1,6 +1,6 @@
 """Start and end tags: names to paths, attributes to nodes, namespace declarations to contexts."""
 
-from winnow.encoding.jit import inlined
+from winnow.arrays.kernel import inlined
 from winnow.encoding.layout import (
     ATTRIBUTE_VALUES,
     CONTEXT,
@@ -8,6 +8,8 @@ from winnow.encoding.layout import (
     FRAME,
     GROW,
     LENGTH,
+    LONGEST_NAME,
+    LONGEST_NAMESPACE,
     NAME,
     NAME_START,
     NAME_STOP,
@@ -35,10 +37,18 @@ from winnow.encoding.markup import (
     skip_blanks,
 )
 from winnow.encoding.names import ATTRIBUTE, ELEMENT, NAMESPACE, find, name_key, same_span
+from winnow.encoding.proof import (
+    MAX_PROVEN_ATTRIBUTES,
+    MAX_PROVEN_DEPTH,
+    are_distinct,
+    is_identifier,
+    is_new_declaration,
+    is_sound_data,
+)
 from winnow.encoding.references import copy_attribute
 
 MAX_DEPTH = 30000  # a level is an int16; libxml2 itself stops at 256 (2048 for huge trees)
-MAX_ATTRIBUTES = 512  # with declarations. Each unknown name has the tag read again: more of them are left to libxml2
+MAX_ATTRIBUTES = 4096  # with declarations, each of which has the tag read again: more of them are left to libxml2
 
 
 @inlined
@@ -70,11 +80,13 @@ def _read_attributes(scan: Scan, start: int, end: int) -> tuple[int, int, int]:
     replace earlier ones and each leads from a context to a context.
     """
     data, attributes, state = scan.source.data, scan.work.attributes, scan.state
+    strict = scan.work.strict
+    most = MAX_PROVEN_ATTRIBUTES if strict else MAX_ATTRIBUTES
     context = scan.work.frames[FRAME * state[DEPTH] + CONTEXT]
     count = seen = 0
     i = start
     while data[i] != GREATER_THAN and data[i] != SLASH:
-        if data[i] > SPACE or seen > MAX_ATTRIBUTES:
+        if data[i] > SPACE or seen > most:
             return WALK, count, context
         seen += 1
         i = skip_blanks(data, i, end)
@@ -90,11 +102,18 @@ def _read_attributes(scan: Scan, start: int, end: int) -> tuple[int, int, int]:
         if closing >= end:
             return WALK, count, context
         if is_namespace_declaration(data, i, name_stop):
+            if strict and (
+                closing - i > state[LONGEST_NAMESPACE]
+                or not is_new_declaration(scan, seen - count - 1, i, name_stop - i)
+            ):
+                return WALK, count, context
             key = name_key(0, context, NAMESPACE)
             context = find(scan.names, data, i, closing + 1 - i, key)
             if context < 0:
                 return miss(state, key, i, closing + 1 - i), count, context
         else:
+            if strict and not is_sound_data(data, opening + 1, closing):
+                return WALK, count, context
             span = SPAN * count
             attributes[span + NAME_START], attributes[span + NAME_STOP] = i, name_stop
             attributes[span + VALUE_START], attributes[span + VALUE_STOP] = opening + 1, closing
@@ -114,6 +133,8 @@ def _write_attributes(scan: Scan, count: int, context: int, path: int) -> int:
         span = SPAN * k
         name = attributes[span + NAME_START]
         length = attributes[span + NAME_STOP] - name
+        if scan.work.strict and (length > state[LONGEST_NAME] or is_identifier(data, name, length)):
+            return WALK
         attribute_path = find(scan.names, data, name, length, key)
         if attribute_path < 0:
             return miss(state, key, name, length)
@@ -129,6 +150,8 @@ def _write_attributes(scan: Scan, count: int, context: int, path: int) -> int:
             if at < 0:
                 return WALK
             output.value_end[node] = at
+    if scan.work.strict and not are_distinct(output.path, element + 1, count):
+        return WALK
     return int(at)
 
 
@@ -144,6 +167,8 @@ def open_tag(scan: Scan, start: int, end: int) -> int:
     name = start + 1
     name_stop = name_end(data, name, end)
     if name_stop == name or depth == MAX_DEPTH:
+        return WALK
+    if scan.work.strict and (name_stop - name > state[LONGEST_NAME] or depth == MAX_PROVEN_DEPTH):
         return WALK
     count, context = 0, frames[frame + CONTEXT]
     i = name_stop

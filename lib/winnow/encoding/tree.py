@@ -1,5 +1,6 @@
 """The exact slow path: a document parsed by libxml2 and walked node by node, giving the same arrays as the scanner."""
 
+from itertools import accumulate, pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -10,7 +11,10 @@ from winnow.encoding.paths import DOCUMENT_PATH, PathTable
 from winnow.encoding.vocabulary import Vocabulary
 from winnow.parsing import parse
 
+_EMPTY_SECTION = b"<![CDATA[]]>"
 _CONTENT = etree.XPath("node()", smart_strings=False)
+_ATTRIBUTES = etree.XPath("@*")
+_FEW = 32  # attributes: lxml's `items` looks each value up by its name, which is quick for few and quadratic for many
 
 
 def encode_tree(root: etree._Element, vocabulary: Vocabulary, paths: PathTable, *, values: bool) -> EncodedBatch:
@@ -29,11 +33,35 @@ def encode_content(content: bytes, vocabulary: Vocabulary, paths: PathTable, *, 
     return encode_tree(root, vocabulary, paths, values=values)
 
 
+def rewrite(content: bytes) -> bytes | None:
+    """The same nodes as plain XML: in UTF-8 and without DOCTYPE.
+
+    None when it is not XML, or when an empty CDATA section may be a text node, which would be lost.
+
+    >>> rewrite("<?xml version='1.0' encoding='UTF-16'?><!DOCTYPE a []><a>é&#13;</a>".encode("utf-16")).decode()
+    '<a>é&#13;</a>'
+    """
+    if _EMPTY_SECTION in content or _EMPTY_SECTION in content.replace(b"\0", b""):
+        return None
+    try:
+        return etree.tostring(parse(content), encoding="utf-8", with_tail=False)
+    except (etree.XMLSyntaxError, ValueError):
+        return None
+
+
 def _content(element: etree._Element) -> list[Any]:
     """Child elements, comments, instructions and text nodes, in order."""
     if len(element) == 0:  # nothing to come between characters, so they are one text node
         return [] if element.text is None else [element.text]
     return cast("list[Any]", _CONTENT(element))
+
+
+def _attributes(element: etree._Element) -> list[tuple[str, str]]:
+    """Names and values, in document order, in a time linear in their number."""
+    if len(element.attrib) <= _FEW:
+        return cast("list[tuple[str, str]]", element.attrib.items())
+    values = cast("list[Any]", _ATTRIBUTES(element))
+    return [(value.attrname, value) for value in values]
 
 
 class _Walk:
@@ -67,22 +95,26 @@ class _Walk:
 
     def _open(self, element: etree._Element, parent: int) -> int:
         path, level = self._nodes[parent][:2] if parent >= 0 else (DOCUMENT_PATH, 0)
-        node = self._node(str(element.tag), path, level, parent)
-        self._spans[node] = (len(self._text), len(self._text))
-        for name, value in element.attrib.items():
-            attribute = self._node("@" + str(name), self._nodes[node][0], level + 1, node)
-            self._attributes.append(attribute)
-            start = len(self._attribute_values)
-            self._attribute_values += str(value).encode()
-            self._spans[attribute] = (start, len(self._attribute_values))
+        node = len(self._nodes)
+        path = self._path(path, str(element.tag))
+        self._nodes.append((path, level + 1, parent))
+        self._ends.append(node + 1)
+        self._spans.append((len(self._text), len(self._text)))
+        attributes = _attributes(element) if element.attrib else []
+        if attributes:
+            first = node + 1
+            numbers = range(first, first + len(attributes))
+            self._nodes += [(self._path(path, f"@{name}"), level + 2, node) for name, _ in attributes]
+            self._ends += [number + 1 for number in numbers]
+            values = [value.encode() for _, value in attributes]
+            ends = list(accumulate(map(len, values), initial=len(self._attribute_values)))
+            self._spans += pairwise(ends)
+            self._attribute_values += b"".join(values)
+            self._attributes += numbers
         return node
 
-    def _node(self, label: str, parent_path: int, parent_level: int, parent: int) -> int:
-        node = len(self._nodes)
-        self._nodes.append((self._paths.add(parent_path, self._vocabulary.add(label)), parent_level + 1, parent))
-        self._ends.append(node + 1)
-        self._spans.append((0, 0))
-        return node
+    def _path(self, parent: int, label: str) -> int:
+        return self._paths.add(parent, self._vocabulary.add(label))
 
     def batch(self, *, values: bool, status: Status = Status.WALKED) -> EncodedBatch:
         nodes = np.array(self._nodes, np.int32).reshape(-1, 3)

@@ -5,7 +5,18 @@ from typing import Any
 import numpy as np
 
 from winnow.encoding.batch import ENCODING_VERSION, EncodedBatch, Longs, freeze
-from winnow.encoding.layout import FRAME, NODES, SPAN, STATE_SIZE, TEXTS, VALUES, Output, Work
+from winnow.encoding.layout import (
+    FRAME,
+    MAX_DECLARATIONS,
+    NODES,
+    SPAN,
+    STATE_SIZE,
+    TEXTS,
+    VALUES,
+    Bounds,
+    Output,
+    Work,
+)
 from winnow.encoding.simd import SLACK
 
 _PER_NODE = ("path", "end", "level", "parent", "value_start", "value_end")
@@ -16,6 +27,7 @@ _TYPES = (
     | dict.fromkeys(_PER_DOCUMENT, np.int64)
     | {"status": np.uint8, "level": np.int16, "values": np.uint8}
 )
+_NO_BOUNDS = Bounds(0, 0, 0, 0)
 
 
 class Workspace:
@@ -24,9 +36,17 @@ class Workspace:
         self.output = Output(
             **{name: np.zeros(0, dtype) for name, dtype in _TYPES.items()}, node_capacity=0, text_capacity=0
         )
-        self.work = Work(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint8), False)
+        self.work = Work(
+            frames=np.zeros(0, np.int64),
+            attributes=np.zeros(0, np.int64),
+            declarations=np.zeros(2 * MAX_DECLARATIONS, np.int64),
+            attribute_values=np.zeros(0, np.uint8),
+            with_values=False,
+            strict=False,
+            bounds=_NO_BOUNDS,
+        )
 
-    def reserve(self, offsets: Longs, *, values: bool) -> None:
+    def reserve(self, offsets: Longs, *, values: bool, bounds: Bounds | None) -> None:
         """Make room for documents at these offsets. How many nodes they have is a guess, and `grow` mends it."""
         documents, size = offsets.size - 1, int(offsets[-1] - offsets[0])
         longest = int(np.diff(offsets).max(initial=0))
@@ -35,13 +55,14 @@ class Workspace:
         self._resize(_PER_TEXT, size // 24 + 64 if values else 0)
         self._resize(("values",), size + SLACK if values else 0)
         if FRAME * (longest // 3 + 2) > self.work.frames.size:  # `<a>` opens a frame; an attribute is ` a=""`
-            self.work = Work(
+            self.work = self.work._replace(
                 frames=np.zeros(FRAME * (longest // 3 + 2), np.int64),
                 attributes=np.zeros(SPAN * (longest // 4 + 2), np.int64),
                 attribute_values=np.zeros(longest + SLACK, np.uint8),
-                with_values=values,
             )
-        self.work = self.work._replace(with_values=values)
+        self.work = self.work._replace(
+            with_values=values, strict=bounds is not None, bounds=_NO_BOUNDS if bounds is None else bounds
+        )
         for name in ("doc_offsets", "value_offsets", "text_offsets"):
             getattr(self.output, name)[0] = 0
 

@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from winnow.encoding.jit import kernel
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Floats, Ints, Longs
 from winnow.engines.lines import LEAF
 from winnow.engines.store import PatternStore
-from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Floats, Ints, Longs
+from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 from winnow.index.codes import text_codes
 from winnow.values.predicates import equalities_of
 from winnow.values.selectivity import UNKNOWN, Selectivity

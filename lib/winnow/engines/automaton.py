@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from winnow.encoding.jit import inlined, kernel
-from winnow.engines.twigs import Bytes, Ints, Longs, Tests
+from winnow.arrays.kernel import inlined, kernel
+from winnow.arrays.types import Bytes, Ints, Longs
+from winnow.engines.twigs import Tests
 from winnow.engines.values import CONTAINS, STARTS_WITH
 
 FEW = 8

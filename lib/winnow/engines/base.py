@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from winnow.arrays.types import Ints, Longs
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
 from winnow.engines.column import Column
 from winnow.engines.store import PatternStore
-from winnow.engines.twigs import Ints, Longs
 from winnow.errors import UsageError
 from winnow.values.selectivity import Selectivity
 from winnow.xpath.pattern import Pattern

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from winnow.arrays.types import Ints
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary, document_sequences
 from winnow.engines.base import Engine, Matches
 from winnow.engines.boxfilter_index import SequenceIndex
 from winnow.engines.boxfilter_sequences import pieces_of
 from winnow.engines.symbols import PathSymbols
-from winnow.engines.twigs import Ints
 from winnow.engines.verify import Verifier
 from winnow.envelope import Counters, EnvelopeTree, Pairs, SequenceSet, join, search_many
 

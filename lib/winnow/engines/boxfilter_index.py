@@ -9,12 +9,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from winnow.encoding.jit import kernel
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Ints, Longs
 from winnow.engines.boxfilter_sequences import Pieces
 from winnow.engines.column import Column
 from winnow.engines.intern import select_runs
 from winnow.engines.runs import RunTable
-from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Ints, Longs
+from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 from winnow.envelope import (
     ANY,
     ANY_NEGATIVE,

@@ -38,8 +38,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from winnow.encoding.jit import kernel
-from winnow.engines.twigs import ATTRIBUTE, BODY, ELEMENT, FLAGS, KIND, ORDERED, SYMBOL, TESTS, TEXT, Ints, Longs, Twigs
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Ints, Longs
+from winnow.engines.twigs import ATTRIBUTE, BODY, ELEMENT, FLAGS, KIND, ORDERED, SYMBOL, TESTS, TEXT, Twigs
 
 
 class Pieces(NamedTuple):

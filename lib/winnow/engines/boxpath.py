@@ -7,6 +7,7 @@ are more frequent than the access branch by choice, so the question would seldom
 
 import numpy as np
 
+from winnow.arrays.types import Floats, Ints
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
 from winnow.engines.access import Accesses, Branches, Rows, choose, passing
 from winnow.engines.automaton import Automata, build_automata, new_scratch
@@ -18,7 +19,6 @@ from winnow.engines.lookup import Lookup, build_lookup
 from winnow.engines.postings import HASHED, LOWER, TRIED, UPPER, Postings
 from winnow.engines.structure import LineIndex
 from winnow.engines.symbols import PathSymbols
-from winnow.engines.twigs import Floats, Ints
 from winnow.engines.verify import Verifier
 from winnow.engines.walk import Plan, Stamps, merge, walk_batch
 

@@ -7,8 +7,9 @@ root has the further constraint, in its final state, that the element is the roo
 
 import numpy as np
 
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Ints
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
-from winnow.encoding.jit import kernel
 from winnow.engines.buff_read import Machine, read_upwards
 from winnow.engines.conditions import Asked
 from winnow.engines.families import ValueIndex
@@ -31,7 +32,6 @@ from winnow.engines.states import (
     number_in,
 )
 from winnow.engines.strategies import STEP_BY_STEP
-from winnow.engines.twigs import Ints
 
 
 class Buff(FilteringEngine):

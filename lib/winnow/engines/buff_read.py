@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Ints, Longs
 from winnow.encoding import EncodedBatch
-from winnow.encoding.jit import kernel
 from winnow.encoding.simd import raw
 from winnow.engines.families import Families, passing, raw_families
 from winnow.engines.reading import Read, chain_texts, extent_of, longer, more_rows
@@ -23,7 +24,6 @@ from winnow.engines.states import (
     wild_bit,
     wild_target,
 )
-from winnow.engines.twigs import Ints, Longs
 
 _CROWDED = 4096  # items of a list; shorter ones wait for the end of their element
 

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from winnow.encoding.jit import kernel
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Floats, Ints, Longs
 from winnow.engines.access import Rows
 from winnow.engines.column import Column
 from winnow.engines.intern import select_runs
 from winnow.engines.lines import LEAF, Lines
-from winnow.engines.twigs import Floats, Ints, Longs
 from winnow.engines.walk import Found
 
 

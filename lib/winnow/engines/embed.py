@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Ints, Longs
 from winnow.encoding import EncodedBatch
-from winnow.encoding.jit import kernel
 from winnow.encoding.simd import raw
 from winnow.engines.order import number_nodes
 from winnow.engines.twigs import (
@@ -30,8 +31,6 @@ from winnow.engines.twigs import (
     SYMBOL,
     TESTS,
     TEXT,
-    Ints,
-    Longs,
     Tests,
     Twigs,
     label_fits,

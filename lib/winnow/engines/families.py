@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from winnow.encoding.jit import inlined
+from winnow.arrays.kernel import inlined
+from winnow.arrays.types import Bytes, Ints
 from winnow.encoding.numbers import parse_number
 from winnow.encoding.simd import raw
 from winnow.engines.access import Accesses, Rows
@@ -27,7 +28,7 @@ from winnow.engines.postings import (
     Posted,
     Postings,
 )
-from winnow.engines.twigs import Bytes, Ints, Tests
+from winnow.engines.twigs import Tests
 from winnow.engines.values import GE, LE, holds
 
 

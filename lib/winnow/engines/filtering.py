@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from winnow.arrays.types import Floats, Ints
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
 from winnow.engines.access import meeting
 from winnow.engines.base import Engine, Matches
@@ -21,7 +22,6 @@ from winnow.engines.reading import Read
 from winnow.engines.stamped import Stamped
 from winnow.engines.strategies import STEP_BY_STEP, STRATEGIES, rewrite
 from winnow.engines.symbols import PathSymbols
-from winnow.engines.twigs import Floats, Ints
 from winnow.engines.verify import Verifier
 from winnow.engines.walk import Found, merge
 

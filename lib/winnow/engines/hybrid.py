@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from winnow.arrays.types import Ints
 from winnow.deciding import EvaluationLimits, HybridProfile, Judge, Undecided, hybrid_of
 from winnow.deciding.judge import rough_size
 from winnow.encoding import EncodedBatch
-from winnow.engines.twigs import Ints
 
 __all__ = ["Decided", "HybridProfile", "Pairs", "decide", "hybrid_of"]
 

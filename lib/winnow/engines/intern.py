@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from winnow.encoding.jit import kernel
-from winnow.engines.twigs import DOCUMENT, KIND, Ints, Longs
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Ints, Longs
+from winnow.engines.twigs import DOCUMENT, KIND
 
 # A node in the stream is its head, its symbol and its test ids; the head holds what `head_of` puts together.
 AXIS_BITS, FLAG_BITS, TEST_BITS = 1, 4, 10

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from winnow.encoding.jit import kernel
-from winnow.engines.twigs import BODY, FIRST, FLAGS, SYMBOL, TESTS, Ints, Longs, Twigs
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Ints, Longs
+from winnow.engines.twigs import BODY, FIRST, FLAGS, SYMBOL, TESTS, Twigs
 from winnow.engines.values import NE, NUM_NE
 
 LEAF = -1  # in place of a test: the line ends at a leaf and must be there

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from winnow.encoding.jit import inlined, kernel
-from winnow.engines.twigs import Bytes, Floats, Ints, Tests
+from winnow.arrays.kernel import inlined, kernel
+from winnow.arrays.types import Bytes, Floats, Ints
+from winnow.engines.twigs import Tests
 from winnow.engines.values import EQ, NUM_EQ, same_bytes
 
 

@@ -6,8 +6,9 @@ of its own there; other ways to combine structure and values are in `strategies`
 
 import numpy as np
 
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Ints
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
-from winnow.encoding.jit import kernel
 from winnow.engines.column import Column
 from winnow.engines.conditions import Asked
 from winnow.engines.families import ValueIndex
@@ -32,7 +33,6 @@ from winnow.engines.states import (
     slot_of,
 )
 from winnow.engines.strategies import STEP_BY_STEP
-from winnow.engines.twigs import Ints
 
 
 class Nfa(FilteringEngine):

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Bytes, Ints
 from winnow.encoding import EncodedBatch
-from winnow.encoding.jit import kernel
 from winnow.encoding.simd import raw
 from winnow.engines.families import Families, passing, raw_families
 from winnow.engines.reading import Read, chain_texts, extent_of, longer, more_rows
@@ -22,7 +23,6 @@ from winnow.engines.states import (
     wild_bit,
     wild_target,
 )
-from winnow.engines.twigs import Bytes, Ints
 
 
 class Machine(NamedTuple):

@@ -1,8 +1,8 @@
 """Post-order numbers of a document's elements and text nodes, for ordered patterns (XTrie, section 2)."""
 
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Ints
 from winnow.encoding import EncodedBatch
-from winnow.encoding.jit import kernel
-from winnow.engines.twigs import Ints
 
 
 @kernel

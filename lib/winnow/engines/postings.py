@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from winnow.arrays.types import Bytes, Floats, Ints, Longs
 from winnow.engines.access import Accesses, Rows
 from winnow.engines.column import Column
-from winnow.engines.twigs import Bytes, Floats, Ints, Longs, Tests
+from winnow.engines.twigs import Tests
 from winnow.engines.values import CONTAINS, EQ, GE, GT, LE, LT, NUM_EQ, STARTS_WITH
 
 FAMILIES = ((EQ, NUM_EQ), (CONTAINS, STARTS_WITH), (GT, GE), (LT, LE))

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from winnow.encoding.jit import kernel
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Ints, Longs
 from winnow.engines.base import Matches
 from winnow.engines.column import Column
-from winnow.engines.twigs import Ints, Longs
 
 
 class Subscribed(NamedTuple):
@@ -19,11 +19,14 @@ class Subscribed(NamedTuple):
 
 
 class ProfileTable:
-    """Profiles have slots, numbers in order of arrival. A slot is never used again, so that ids can be."""
+    """Profiles have slots, numbers in order of arrival. A slot is never used again, so that ids can be.
+
+    Whoever keeps the ids himself, as an index file does, adds profiles by `add_unnamed`: then slots are all there is.
+    """
 
     def __init__(self) -> None:
         self.ids: list[str] = []
-        self._slots: dict[str, int] = {}  # of live profiles
+        self._slots: dict[str, int] = {}  # of live profiles that have an id
         self._live = Column(np.bool_)
         self._profile, self._pattern = Column(np.int32), Column(np.int32)
         self._subscribed: Subscribed | None = None
@@ -31,19 +34,28 @@ class ProfileTable:
         self._stamp = 0
 
     def __len__(self) -> int:
-        return len(self._slots)
+        return int(np.count_nonzero(self._live.view))
+
+    @property
+    def slots(self) -> int:
+        """How many were handed out."""
+        return len(self._live)
 
     def __contains__(self, profile_id: str) -> bool:
         return profile_id in self._slots
 
     def add(self, profile_ids: Iterable[str], alternatives: Ints, patterns: Ints) -> None:
         """Profiles in order, each with its number of alternatives; `patterns` are those of all, one after the other."""
-        first = len(self.ids)
         for profile_id in profile_ids:
             self._slots[profile_id] = len(self.ids)
             self.ids.append(profile_id)
-        self._live.resize(len(self.ids), 1)
-        self._profile.extend(np.repeat(np.arange(first, len(self.ids)), alternatives))
+        self.add_unnamed(alternatives, patterns)
+
+    def add_unnamed(self, alternatives: Ints, patterns: Ints) -> None:
+        """As `add`, of profiles that are known by their slots alone."""
+        first, last = len(self._live), len(self._live) + alternatives.size
+        self._live.resize(last, 1)
+        self._profile.extend(np.repeat(np.arange(first, last), alternatives))
         self._pattern.extend(patterns)
         self._subscribed = None
 
@@ -67,7 +79,7 @@ class ProfileTable:
 
     def expand(self, matches: Matches, patterns: int) -> tuple[Ints, Ints, Ints]:
         """(document, slot, witness), each pair of document and profile once: alternatives may hold together."""
-        self._stamps.resize(len(self.ids), -1)
+        self._stamps.resize(len(self._live), -1)
         documents = int(matches.documents[-1]) + 1 if matches.documents.size else 0
         rows = _expand(matches[:3], self.subscribed(patterns), self._stamps.view, self._stamp)
         self._stamp += documents

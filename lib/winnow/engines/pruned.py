@@ -8,6 +8,7 @@ themselves, which reads everything.
 
 import numpy as np
 
+from winnow.arrays.types import Floats, Longs
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
 from winnow.engines.base import Engine, Matches
 from winnow.engines.column import Column
@@ -16,7 +17,6 @@ from winnow.engines.lines import Lines, lines_of
 from winnow.engines.selected import match_selected
 from winnow.engines.strategies import TOP_DOWN
 from winnow.engines.symbols import PathSymbols
-from winnow.engines.twigs import Floats, Longs
 from winnow.index.codes import LabelCodes
 from winnow.values.bloom import CountingBloom
 from winnow.values.guard import FALSE_POSITIVES, one_each, rareness

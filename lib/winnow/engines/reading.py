@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Ints
 from winnow.encoding import EncodedBatch
-from winnow.encoding.jit import kernel
-from winnow.engines.twigs import Ints
 
 
 class Extent(NamedTuple):

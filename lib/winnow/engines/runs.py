@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from winnow.arrays.types import Ints, Longs
 from winnow.engines.column import Column
 from winnow.engines.intern import Interned, intern_runs, rehash
-from winnow.engines.twigs import Ints, Longs
 
 
 class RunTable:

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from winnow.arrays.types import Longs
 from winnow.encoding import EncodedBatch
 from winnow.encoding.select import select_documents
 from winnow.engines.base import Engine, Matches
-from winnow.engines.twigs import Longs
 
 
 def match_selected(engine: Engine, batch: EncodedBatch, chosen: Longs) -> Matches:

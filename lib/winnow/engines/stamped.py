@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from winnow.arrays.types import Ints
 from winnow.engines.column import Column
-from winnow.engines.twigs import Ints
 
 _LAST = 2**31 - 1
 

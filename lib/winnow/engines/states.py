@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from winnow.encoding.jit import inlined, kernel
+from winnow.arrays.kernel import inlined, kernel
+from winnow.arrays.types import Ints, Longs
 from winnow.engines.column import Column
-from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Ints, Longs
+from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 
 # A record per state, 32 bytes in one piece. The first eight are the mask. Then come the target on `*`, the target of ε,
 # the condition that is met in this state, the one that is met when the state is reached at a root element, and the

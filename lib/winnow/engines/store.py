@@ -5,10 +5,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from winnow.arrays.types import Ints, Longs
 from winnow.encoding.vocabulary import Vocabulary
 from winnow.engines.column import Column
 from winnow.engines.intern import Interned, head_of, intern_stream, rehash
-from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, DOCUMENT, FIRST, ORDERED, Ints, Longs, Tests, Twigs
+from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, DOCUMENT, FIRST, ORDERED, Tests, Twigs
+from winnow.errors import UsageError
 from winnow.xpath.pattern import Kind, Node, Pattern, Test
 
 _ELEMENT, _ATTRIBUTE = Kind.ELEMENT, Kind.ATTRIBUTE
@@ -59,9 +61,19 @@ class PatternStore:
 
     def add_stream(self, stream: Ints, ends: Longs) -> Ints:
         """The ids of patterns that are flat already, with this store's symbols and tests."""
+        if not self._spans:
+            raise UsageError("index_frozen", "this index takes no further profiles", hint="build it anew with all")
         longest = int(np.diff(ends).max(initial=0))
         self.height = max(self.height, longest)
         return self._intern(stream, longest, ends.size - 1)
+
+    def freeze(self) -> None:
+        """Keeps the twigs and forgets what finds equal patterns, which is more than half of the memory."""
+        self._frozen = self.twigs
+        self._slots, self._ids = np.zeros(0, np.int32), Column(np.int32)
+        self._pool, self._offsets = Column(np.int32), Column(np.int64)
+        self._tests, self._ops, self._numbers, self._text = {}, array("B"), array("d"), bytearray()
+        self._spans = array("q")
 
     def test_ids(self, tests: Iterable[Test]) -> Ints:
         self.has_values = True

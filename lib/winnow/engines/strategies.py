@@ -12,10 +12,10 @@ leaves open the shared verification closes.
 
 import numpy as np
 
+from winnow.arrays.types import Ints
 from winnow.engines.conditions import Asked
 from winnow.engines.intern import select_runs
 from winnow.engines.lines import LEAF
-from winnow.engines.twigs import Ints
 
 STEP_BY_STEP, TOP_DOWN, BOTTOM_UP = "step-by-step", "top-down", "bottom-up"
 PRUNED, PRUNED_RANDOM = "top-down-pruned", "top-down-pruned-random"

@@ -6,11 +6,12 @@ Only new places meet old lines, and only new lines meet old places: no pair is e
 
 import numpy as np
 
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Ints, Longs
 from winnow.encoding import PathTable
-from winnow.encoding.jit import kernel
 from winnow.engines.column import Column
 from winnow.engines.runs import RunTable
-from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Ints, Longs
+from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 from winnow.envelope import SYMBOL_MAX, SYMBOL_MIN, EnvelopeTree, Outlines, SequenceSet, insert, join
 
 

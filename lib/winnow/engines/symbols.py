@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from winnow.arrays.types import Ints
 from winnow.encoding import PathTable, Vocabulary
 from winnow.engines.column import Column
-from winnow.engines.twigs import Ints
 
 
 class PathSymbols:

@@ -13,16 +13,9 @@ beyond all of them.
 
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from winnow.encoding.jit import inlined
+from winnow.arrays.kernel import inlined
+from winnow.arrays.types import Bytes, Floats, Ints, Longs
 from winnow.xpath.pattern import Kind
-
-Bytes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 ANY_ELEMENT = 2**29
 ANY_ATTRIBUTE = -(2**29)

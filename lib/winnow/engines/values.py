@@ -1,8 +1,9 @@
 """Tests of one value inside kernels. Values are UTF-8, which keeps prefixes and substrings what they are."""
 
-from winnow.encoding.jit import inlined, kernel
+from winnow.arrays.kernel import inlined, kernel
+from winnow.arrays.types import Bytes
 from winnow.encoding.numbers import parse_number
-from winnow.engines.twigs import Bytes, Tests
+from winnow.engines.twigs import Tests
 from winnow.xpath.pattern import Op
 
 EQ, NE, NUM_EQ, NUM_NE = int(Op.EQ), int(Op.NE), int(Op.NUM_EQ), int(Op.NUM_NE)

@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from winnow.arrays.types import Ints
 from winnow.encoding import EncodedBatch, PathTable
 from winnow.engines.column import Column
 from winnow.engines.embed import HEAD, LIST, Memory, Question, verify_pairs
 from winnow.engines.store import PatternStore
 from winnow.engines.symbols import PathSymbols
-from winnow.engines.twigs import Ints
 
 _LAST_STAMP = 2**31 - 2**24  # more documents than a batch has
 

@@ -2,8 +2,9 @@
 
 from typing import NamedTuple
 
-from winnow.encoding.jit import inlined
-from winnow.engines.twigs import BODY, FLAGS, KIND, TESTS, TEXT, Bytes, Ints, Longs, Tests, label_fits
+from winnow.arrays.kernel import inlined
+from winnow.arrays.types import Bytes, Ints, Longs
+from winnow.engines.twigs import BODY, FLAGS, KIND, TESTS, TEXT, Tests, label_fits
 from winnow.engines.values import holds
 
 

@@ -4,15 +4,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from winnow.arrays.kernel import inlined, kernel
+from winnow.arrays.types import Bytes, Ints
 from winnow.encoding import EncodedBatch
-from winnow.encoding.jit import inlined, kernel
 from winnow.encoding.numbers import parse_number
 from winnow.encoding.simd import raw
 from winnow.engines.access import Rows
 from winnow.engines.automaton import FEW, Automata, Scratch, find_tests
 from winnow.engines.lookup import Lookup, first_at_least, text_test
 from winnow.engines.postings import BY_BOUND, BY_NUMBER, BY_TEXT, BY_TRIAL, Posted
-from winnow.engines.twigs import Bytes, Ints, Tests
+from winnow.engines.twigs import Tests
 from winnow.engines.values import GE, LE, holds
 
 

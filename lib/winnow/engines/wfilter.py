@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from winnow.arrays.types import Floats, Ints
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
 from winnow.engines.column import Column
 from winnow.engines.conditions import Asked
@@ -18,7 +19,6 @@ from winnow.engines.lines import LEAF, Lines
 from winnow.engines.reading import Read, extent_of
 from winnow.engines.runs import RunTable
 from winnow.engines.stamped import Stamped
-from winnow.engines.twigs import Floats, Ints
 from winnow.engines.wfilter_clusters import Clusters, Pool, cluster
 from winnow.engines.wfilter_expressions import expressions_of
 from winnow.engines.wfilter_paths import ends_on_paths, met_on_paths

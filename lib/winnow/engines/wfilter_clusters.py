@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from winnow.encoding.jit import inlined, kernel
+from winnow.arrays.kernel import inlined, kernel
+from winnow.arrays.types import Floats, Ints, Longs
 from winnow.encoding.simd import raw
-from winnow.engines.twigs import Floats, Ints, Longs
 from winnow.engines.wfilter_expressions import OP_BITS
 
 

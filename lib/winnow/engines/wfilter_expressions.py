@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from winnow.encoding.jit import inlined, kernel
+from winnow.arrays.kernel import inlined, kernel
+from winnow.arrays.types import Ints, Longs
 from winnow.engines.lines import LEAF
 from winnow.engines.reading import longer
-from winnow.engines.twigs import BODY, ELEMENT, FLAGS, KIND, SYMBOL, TESTS, Ints, Longs, Tests, Twigs
+from winnow.engines.twigs import BODY, ELEMENT, FLAGS, KIND, SYMBOL, TESTS, Tests, Twigs
 from winnow.engines.values import NE, NUM_NE
 
 # How an item goes on from those before it: it is the first, the child, or anywhere below; or it is at the same node.

@@ -7,12 +7,12 @@ the node on its path.
 
 import numpy as np
 
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Ints, Longs
 from winnow.encoding import EncodedBatch
-from winnow.encoding.jit import kernel
 from winnow.encoding.simd import raw
 from winnow.engines.access import Rows
 from winnow.engines.reading import longer, more_rows
-from winnow.engines.twigs import Ints, Longs
 from winnow.engines.wfilter_clusters import Clusters, raw_clusters
 from winnow.engines.wfilter_predicates import Index, enter_label, raw_index
 from winnow.engines.wfilter_tree import TEXT, PathTree, is_leaf

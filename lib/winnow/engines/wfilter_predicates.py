@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from winnow.encoding.jit import inlined, kernel
+from winnow.arrays.kernel import inlined, kernel
+from winnow.arrays.types import Ints, Longs
 from winnow.encoding.simd import raw
 from winnow.engines.column import Column
 from winnow.engines.families import ValueIndex
 from winnow.engines.lines import LEAF
 from winnow.engines.runs import RunTable
-from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Ints, Longs
+from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 from winnow.engines.wfilter_expressions import ITEM, LABEL, OP, OP_BITS, ROOT, SELF, Expressions
 from winnow.engines.wfilter_vectors import Vectors, enter
 from winnow.engines.xfilter_machines import ANY_ATTRIBUTE_KEY, ANY_ELEMENT_KEY, key_of

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from winnow.arrays.types import Bytes, Floats, Ints, Longs
 from winnow.engines.access import PASSING
 from winnow.engines.column import Column
 from winnow.engines.lines import LEAF
-from winnow.engines.twigs import Bytes, Floats, Ints, Longs
 from winnow.engines.wfilter_expressions import ROOT
 from winnow.engines.wfilter_predicates import keys_of
 

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from winnow.arrays.kernel import inlined, kernel
+from winnow.arrays.types import Bytes, Ints
 from winnow.encoding import EncodedBatch
-from winnow.encoding.jit import inlined, kernel
 from winnow.engines.access import Rows
-from winnow.engines.twigs import Bytes, Ints
 
 NODE, TEXT = 1, 2  # flags of a path: the batch has such a node; one of them has text
 

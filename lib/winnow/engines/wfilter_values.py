@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from winnow.arrays.kernel import inlined, kernel
+from winnow.arrays.types import Bytes, Ints
 from winnow.encoding import EncodedBatch
-from winnow.encoding.jit import inlined, kernel
 from winnow.encoding.simd import raw
 from winnow.engines.families import Families, passing, raw_families
 from winnow.engines.reading import chain_texts, extent_of, longer, more_rows
-from winnow.engines.twigs import Bytes, Ints
 from winnow.engines.wfilter_clusters import Clusters, raw_clusters
 from winnow.engines.wfilter_predicates import AROUND, OWN, PLACES, TEXT_AROUND, TEXT_OWN, Index, enter_label, raw_index
 from winnow.engines.wfilter_vectors import EVENTS, VALUES, Vectors, enter, leave, raw_vectors, test_clusters

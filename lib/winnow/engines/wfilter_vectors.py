@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from winnow.encoding.jit import inlined, kernel
+from winnow.arrays.kernel import inlined, kernel
+from winnow.arrays.types import Ints, Longs
 from winnow.encoding.simd import lowest_bit, raw
 from winnow.engines.reading import more_rows
-from winnow.engines.twigs import Ints, Longs
 from winnow.engines.wfilter_clusters import Clusters
 from winnow.engines.wfilter_expressions import BELOW, CHILD, OP_BITS, START
 

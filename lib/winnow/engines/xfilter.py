@@ -7,6 +7,7 @@ end.
 
 import numpy as np
 
+from winnow.arrays.types import Ints
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
 from winnow.engines.column import Column
 from winnow.engines.conditions import Asked
@@ -14,7 +15,6 @@ from winnow.engines.filtering import FilteringEngine
 from winnow.engines.reading import Read
 from winnow.engines.stamped import Stamped
 from winnow.engines.strategies import STEP_BY_STEP
-from winnow.engines.twigs import Ints
 from winnow.engines.xfilter_machines import Machines, MachineTable
 from winnow.engines.xfilter_read import Board, read_machines
 

@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from winnow.encoding.jit import inlined, kernel
+from winnow.arrays.kernel import inlined, kernel
+from winnow.arrays.types import Ints
 from winnow.engines.access import Rows
 from winnow.engines.column import Column
 from winnow.engines.conditions import Asked
-from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Ints
+from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 
 # A path node: the key of its list, its distance (negative: at least), the machine that it ends, or -1.
 KEY, DISTANCE, FINAL, PATH_NODE = range(4)

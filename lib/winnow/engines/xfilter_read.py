@@ -4,13 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from winnow.arrays.kernel import inlined, kernel
+from winnow.arrays.types import Bytes, Ints
 from winnow.encoding import EncodedBatch
-from winnow.encoding.jit import inlined, kernel
 from winnow.encoding.simd import raw
 from winnow.engines.families import raw_tests
 from winnow.engines.lines import LEAF
 from winnow.engines.reading import Read, chain_texts, extent_of, longer, more_rows
-from winnow.engines.twigs import Bytes, Ints, Tests, label_fits
+from winnow.engines.twigs import Tests, label_fits
 from winnow.engines.values import holds
 from winnow.engines.xfilter_machines import (
     ANY_ATTRIBUTE_KEY,

@@ -8,6 +8,7 @@ table (see `xtrie_decompose`).
 import numpy as np
 import numpy.typing as npt
 
+from winnow.arrays.types import Floats, Ints
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
 from winnow.engines.column import Column
 from winnow.engines.conditions import Asked
@@ -16,7 +17,6 @@ from winnow.engines.filtering import FilteringEngine
 from winnow.engines.lines import LEAF, Lines
 from winnow.engines.reading import Read
 from winnow.engines.stamped import Stamped
-from winnow.engines.twigs import Floats, Ints
 from winnow.engines.xtrie_levels import Levels
 from winnow.engines.xtrie_read import Board, read_substrings
 from winnow.engines.xtrie_table import Blocks, SubstringTable

@@ -20,22 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from winnow.encoding.jit import kernel
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Ints, Longs
 from winnow.engines.lines import LEAF
 from winnow.engines.reading import longer
-from winnow.engines.twigs import (
-    ANY_ELEMENT,
-    BODY,
-    DOCUMENT,
-    ELEMENT,
-    FLAGS,
-    KIND,
-    SYMBOL,
-    TESTS,
-    Ints,
-    Longs,
-    Twigs,
-)
+from winnow.engines.twigs import ANY_ELEMENT, BODY, DOCUMENT, ELEMENT, FLAGS, KIND, SYMBOL, TESTS, Twigs
 from winnow.engines.values import NE, NUM_NE
 from winnow.engines.xtrie_rows import (
     ALL,

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from winnow.encoding.jit import inlined, kernel
+from winnow.arrays.kernel import inlined, kernel
+from winnow.arrays.types import Ints, Longs
 from winnow.engines.reading import longer, more_rows
-from winnow.engines.twigs import Ints, Longs
 from winnow.engines.xtrie_rows import BITS, FINAL, LEAST, OWNER, PARENT, ROW, SUBSTRING, TIMED
 
 # An entry: its row, its level, the next entry of the row and the next of the level, or -1.

@@ -4,12 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Ints
 from winnow.encoding import EncodedBatch
-from winnow.encoding.jit import kernel
 from winnow.encoding.simd import raw
 from winnow.engines.families import Families, passing, raw_families
 from winnow.engines.reading import Read, chain_texts, extent_of, longer
-from winnow.engines.twigs import ANY_ATTRIBUTE, Ints
+from winnow.engines.twigs import ANY_ATTRIBUTE
 from winnow.engines.xtrie_levels import (
     COMPARED,
     FOUND,

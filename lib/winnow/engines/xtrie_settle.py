@@ -1,7 +1,7 @@
 """What is complete in XTrie's table is told upwards (Chan, Felber, Garofalakis, Rastogi, ICDE 2002, §4.2)."""
 
-from winnow.encoding.jit import kernel
-from winnow.engines.twigs import Ints
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Ints
 from winnow.engines.xtrie_levels import (
     BESIDE,
     COMPARED,

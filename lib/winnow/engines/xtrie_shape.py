@@ -1,7 +1,8 @@
 """What the shape of a twig says about its substrings (Chan et al., ICDE 2002, §3.1)."""
 
-from winnow.encoding.jit import inlined
-from winnow.engines.twigs import ANY_ELEMENT, ATTRIBUTE, BODY, ELEMENT, FLAGS, KIND, ORDERED, SYMBOL, TESTS, Ints, Twigs
+from winnow.arrays.kernel import inlined
+from winnow.arrays.types import Ints
+from winnow.engines.twigs import ANY_ELEMENT, ATTRIBUTE, BODY, ELEMENT, FLAGS, KIND, ORDERED, SYMBOL, TESTS, Twigs
 
 
 @inlined

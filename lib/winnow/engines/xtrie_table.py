@@ -4,11 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from winnow.arrays.types import Bytes, Ints, Longs
 from winnow.engines.access import Rows
 from winnow.engines.column import Column
 from winnow.engines.families import ValueIndex
 from winnow.engines.lines import LEAF
-from winnow.engines.twigs import Bytes, Ints, Longs, Twigs
+from winnow.engines.twigs import Twigs
 from winnow.engines.xtrie_decompose import decompose
 from winnow.engines.xtrie_rows import BITS, INNER, LEAST, OWNER, PARENT, ROW, SUBSTRING, TEST
 from winnow.engines.xtrie_trie import Trie, TrieTable

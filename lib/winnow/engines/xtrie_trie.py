@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from winnow.encoding.jit import inlined, kernel
+from winnow.arrays.kernel import inlined, kernel
+from winnow.arrays.types import Ints, Longs
 from winnow.engines.column import Column
 from winnow.engines.states import rehash_slots, slot_of, target_of
-from winnow.engines.twigs import ANY_ELEMENT, Ints, Longs
+from winnow.engines.twigs import ANY_ELEMENT
 
 # A node: its substring or -1, the longest suffix, the longest suffix that is a substring; 0 is the root.
 ALPHA, BETA, SUFFIX, NODE = range(4)

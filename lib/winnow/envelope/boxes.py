@@ -23,7 +23,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow.envelope.kernel import Records, kernel
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Records
 from winnow.envelope.sequences import SequenceSet
 
 HEAD = np.dtype(

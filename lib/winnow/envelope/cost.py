@@ -5,8 +5,8 @@ extent / (extent + 64), in [0, 1): 0 for one symbol, near 1 for a wildcard. A po
 prune at all and costs 1.
 """
 
+from winnow.arrays.kernel import kernel
 from winnow.envelope.boxes import Boxes
-from winnow.envelope.kernel import kernel
 
 SOFTNESS = 64.0
 

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from winnow.arrays.kernel import kernel
 from winnow.envelope.draft import ROOT, Draft, adopt, enclose, has_room, joined
 from winnow.envelope.insert import closest
-from winnow.envelope.kernel import kernel
 from winnow.envelope.split import distribute
 
 

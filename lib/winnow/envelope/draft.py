@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from winnow.arrays.kernel import kernel
 from winnow.envelope.boxes import Boxes, cover
-from winnow.envelope.kernel import kernel
 
 ROOT, NODES, POSITIONS = range(3)  # of `Draft.state`
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from winnow.arrays.kernel import kernel
 from winnow.envelope.boxes import Boxes, widen
 from winnow.envelope.cost import enlargement
 from winnow.envelope.draft import ROOT, Draft, adopt, has_room, joined, new_node, reserve
-from winnow.envelope.kernel import kernel
 from winnow.envelope.split import distribute
 
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from winnow.arrays.kernel import kernel
 from winnow.envelope.boxes import VALUE, Boxes, copy_records, empty_boxes
 from winnow.envelope.delete import delete_rows
 from winnow.envelope.draft import NODES, POSITIONS, ROOT, Draft
 from winnow.envelope.insert import insert_rows
-from winnow.envelope.kernel import kernel
 from winnow.envelope.sequences import SequenceSet
 from winnow.envelope.storage import Rows
 from winnow.envelope.subtree import subtree

@@ -10,8 +10,8 @@ times more pairs of sequences.
 import numpy as np
 from numpy.typing import NDArray
 
+from winnow.arrays.kernel import kernel
 from winnow.envelope.boxes import Boxes
-from winnow.envelope.kernel import kernel
 
 
 @kernel

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow.envelope.kernel import kernel
+from winnow.arrays.kernel import kernel
 
 DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)  # times 2**k, its upper six bits differ for every k
 BIT = np.argsort([((int(DE_BRUIJN) << k) >> 58) & 63 for k in range(64)]).astype(np.int32)

@@ -22,8 +22,8 @@ have no choice, and the latter takes no room that an earlier chunk could need. W
 
 from enum import IntEnum
 
+from winnow.arrays.kernel import kernel
 from winnow.envelope.boxes import Boxes
-from winnow.envelope.kernel import kernel
 
 
 class Relation(IntEnum):

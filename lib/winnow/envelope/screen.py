@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow.envelope.kernel import kernel
+from winnow.arrays.kernel import kernel
 from winnow.envelope.relation import Relation
 from winnow.envelope.sequences import SYMBOL_MAX, SYMBOL_MIN
 from winnow.envelope.tree import EnvelopeTree

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from winnow.arrays.kernel import kernel
 from winnow.envelope.boxes import Boxes, widen
 from winnow.envelope.cost import margin, overlap
-from winnow.envelope.kernel import kernel
 
 MAX_AXES = 16  # positions that are tried; later ones are rarely mandatory
 

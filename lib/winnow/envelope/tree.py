@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from winnow.arrays.kernel import kernel
 from winnow.envelope.boxes import Boxes, cover, empty_boxes, sequence_boxes
-from winnow.envelope.kernel import kernel
 from winnow.envelope.order import SymbolOrder
 from winnow.envelope.pack import cut, shared_prefixes, sort_order
 from winnow.envelope.relation import Relation

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from winnow.arrays.kernel import kernel
 from winnow.envelope.boxes import Boxes
-from winnow.envelope.kernel import kernel
 from winnow.envelope.relation import fits
 from winnow.envelope.tree import Arrays
 

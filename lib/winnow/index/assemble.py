@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from winnow.arrays.types import Ints, Longs
 from winnow.deciding import DEFAULT_EVALUATION, EvaluationLimits, HybridProfile
 from winnow.encoding import PathTable, Vocabulary
 from winnow.engines.boxpath import BoxPath
-from winnow.engines.twigs import Ints, Longs
 from winnow.index.codes import line_codes, text_codes
 from winnow.index.lines import find
 from winnow.index.patterns import add_rows

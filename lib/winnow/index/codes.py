@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from winnow.encoding.batch import Flags
-from winnow.encoding.jit import kernel
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Bytes, Flags, Ints, Longs
 from winnow.encoding.vocabulary import Vocabulary
 from winnow.engines.column import Column
-from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Bytes, Ints, Longs
+from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 
 DOCUMENT_CODE = 0
 

@@ -5,14 +5,15 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Ints, Longs
 from winnow.encoding import Vocabulary
-from winnow.encoding.jit import kernel
 from winnow.engines.intern import select_runs
 from winnow.engines.lines import lines_of
 from winnow.engines.runs import RunTable
 from winnow.engines.store import PatternStore
 from winnow.engines.structure import line_sequences
-from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Ints, Longs
+from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 from winnow.envelope import SequenceSet
 from winnow.index.codes import line_codes, mix, text_codes
 from winnow.index.patterns import add_rows

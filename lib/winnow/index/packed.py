@@ -7,8 +7,8 @@ numbers such columns would cost ten times as much to read, since Parquet makes a
 import numpy as np
 import pyarrow as pa
 
-from winnow.encoding.jit import kernel
-from winnow.engines.twigs import Bytes, Ints, Longs
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Bytes, Ints, Longs
 
 _LONGEST = 5  # bytes of one difference of 32 bits
 

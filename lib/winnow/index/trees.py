@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from winnow.engines.twigs import Ints, Longs
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Ints, Longs
 from winnow.envelope import EnvelopeTree, Parameters, SequenceSet, TreeRows, from_rows, to_rows
 from winnow.envelope.boxes import HEAD, POSITION, VALUE, Boxes
-from winnow.envelope.kernel import kernel
 from winnow.envelope.relation import fits
 from winnow.envelope.tree import named_boxes
 from winnow.errors import DataError

@@ -1,24 +1,30 @@
 """Decide whether bytes are a document, with hardened libxml2, or why not.
 
-Documents are hostile: no external entity, DTD or network is ever touched, and size, depth and node count are bounded.
-A DOCTYPE that only names an external DTD is ordinary (NITF, PubMed) and accepted; the external subset is not read. One
-that declares entities is refused: what the text says would depend on the reader.
+Documents are hostile: no external entity, DTD or network is ever touched, and size, depth, names and node count are
+bounded. The parser is the one whose tree the encoder reads, so what is accepted can be encoded. A DOCTYPE that only
+names an external DTD is ordinary (NITF, PubMed) and accepted; the external subset is not read. One that declares
+entities is refused: what the text says would depend on the reader.
 """
 
 import codecs
 import hashlib
+import io
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 from lxml import etree
 
+from winnow.documents.doctype import Doctype, find_doctype, without_doctype
+from winnow.documents.transcode import to_utf8
+from winnow.errors import DataError
 from winnow.ingest.reasons import Reason
-from winnow.parsing import document_parser
+from winnow.parsing import parse
 
 
 class Limits(NamedTuple):
     max_bytes: int = 16 * 1024 * 1024
     max_nodes: int = 1_000_000  # elements and attributes, an upper bound counted on the bytes
+    max_name_bytes: int = 1000  # of an element's name, and of a namespace
 
 
 DEFAULT_LIMITS = Limits()
@@ -61,10 +67,8 @@ ENCODINGS = {
 }
 
 _DECLARED = re.compile(rb"""<\?xml\s[^>]*?\bencoding\s*=\s*["']([^"'>]*)["']""")
-# Only a name: a system identifier may hold a bare '&', as in 'http://x/a.dtd?b=1&c=2'.
-_GENERAL_REFERENCE = re.compile(rb"""&(?!#|amp;|lt;|gt;|quot;|apos;)([^;&<>=?%/\s"']+);""")
-_NOT_MARKUP = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>", re.DOTALL)
-_INTERNAL_SUBSET = re.compile(rb"""<!DOCTYPE(?:[^\[>"']|"[^"]*"|'[^']*')*\[""")
+_NAMESPACE = re.compile(rb"""xmlns(?::[^\s=<>"']*+)?\s*+=\s*+(?:"([^"]*)"|'([^']*)')""")
+MAX_EXPANDED_NAMES = 1 << 28  # bytes: every node times the longest namespace, which is part of its label
 _PLACE = re.compile(r", line \d+, column \d+$")
 
 # libxml2's error numbers (xmlParserErrors) that have a reason of their own.
@@ -80,9 +84,6 @@ _REASON_OF_CODE = {
 }
 
 
-_JUDGE = document_parser(entities="kept")
-
-
 def accept(content: bytes, limits: Limits) -> Accepted | Refused:
     """Parse once and judge.
 
@@ -95,33 +96,63 @@ def accept(content: bytes, limits: Limits) -> Accepted | Refused:
         return Refused(Reason.OVERSIZED, f"{len(content)} bytes, the limit is {limits.max_bytes}")
     if not content or content.isspace():
         return Refused(Reason.EMPTY, "no bytes but white space")
-    # Every element and attribute needs a '<' or '=': two fast counts bound the work before libxml2 allocates anything.
-    if len(content) > limits.max_nodes and (nodes := content.count(b"<") + content.count(b"=")) > limits.max_nodes:
-        return Refused(Reason.TOO_MANY_NODES, f"about {nodes} elements and attributes, the limit is {limits.max_nodes}")
     codec = codec_of(content)
     if codec is None:
         return Refused(
             Reason.UNSUPPORTED_ENCODING, f"encoding {_declared(content)!r} is not UTF-8, UTF-16 or Latin-1", 1
         )
     try:
-        root = etree.fromstring(content, _JUDGE)
+        text = content if codec == "utf-8" else to_utf8(content, codec)
+    except DataError as error:
+        return Refused(Reason.INVALID_ENCODING, error.message)
+    # Every element and attribute needs a '<' or '=': two fast counts bound the work before libxml2 allocates anything.
+    if len(text) > limits.max_nodes and (nodes := text.count(b"<") + text.count(b"=")) > limits.max_nodes:
+        return Refused(Reason.TOO_MANY_NODES, f"about {nodes} elements and attributes, the limit is {limits.max_nodes}")
+    doctype = find_doctype(text)
+    try:
+        root = parse(content)
+        if text is not content and _written(parse(text)) != _written(root):
+            return Refused(Reason.INVALID_ENCODING, f"libxml2 reads other characters than {codec} has; send UTF-8")
     except etree.XMLSyntaxError as error:
-        return _refusal(error)
+        return _refusal(error, doctype)
     except (ValueError, LookupError) as error:
         return Refused(Reason.MALFORMED, str(error))
-    internal_subset = False
-    if codec.startswith("utf-16") or b"<!DOCTYPE" in content:
-        text = content if codec == "utf-8" else content.decode(codec).encode()
-        internal_subset = bool(_INTERNAL_SUBSET.search(text, max(text.find(b"<!DOCTYPE"), 0)))
-        refused = _judge_doctype(root, text, internal_subset=internal_subset)
-        if refused:
-            return refused
-    tag = root.tag
-    return Accepted(hashlib.sha256(content).hexdigest(), codec, tag if isinstance(tag, str) else "", internal_subset)
+    if refused := _long_names(text, root, limits) or (_judge_doctype(text, doctype) if doctype else None):
+        return refused
+    document_id = hashlib.sha256(content).hexdigest()
+    return Accepted(document_id, codec, str(root.tag), bool(doctype and doctype.internal_subset is not None))
+
+
+def _long_names(text: bytes, root: etree._Element, limits: Limits) -> Refused | None:
+    """Labels repeat the namespace with every name, and paths repeat names, so both are bounded.
+
+    The expressions find what may be too long, quoted text included; only then libxml2 is asked.
+    """
+    if len(text) <= limits.max_name_bytes:
+        return None
+    nodes = text.count(b"<") + text.count(b"=")
+    longest = min(limits.max_name_bytes, MAX_EXPANDED_NAMES // nodes)
+    for declared in _NAMESPACE.finditer(text) if b"xmlns" in text else ():
+        if len(declared[1] or declared[2] or b"") > longest:
+            for _, (_, uri) in etree.iterparse(io.BytesIO(text), events=("start-ns",), resolve_entities=False):
+                if len(uri.encode()) > longest:
+                    words = f"a namespace of {len(uri.encode())} bytes in about {nodes} elements and attributes"
+                    return Refused(Reason.LONG_NAMES, words, text.count(b"\n", 0, declared.start()) + 1)
+            break
+    if re.search(rb"<[^\s<>/!?][^\s<>/]{%d}" % limits.max_name_bytes, text):
+        for element in root.iter("*"):
+            if len(etree.QName(element).localname.encode()) > limits.max_name_bytes:
+                words = f"a name of more than {limits.max_name_bytes} bytes"
+                return Refused(Reason.LONG_NAMES, words, cast(int, element.sourceline))
+    return None
+
+
+def _written(root: etree._Element) -> str:
+    return etree.tostring(root, encoding="unicode")
 
 
 def _declared(content: bytes) -> str:
-    found = _DECLARED.match(content[:400].lstrip(codecs.BOM_UTF8))
+    found = _DECLARED.match(content.removeprefix(codecs.BOM_UTF8))
     return found[1].decode("ascii", "replace") if found else "unknown"
 
 
@@ -137,14 +168,14 @@ def codec_of(content: bytes) -> str | None:
         return "utf-16-be"
     if not content.startswith((b"<?xml ", b"<?xml\t", b"<?xml\r", b"<?xml\n")):  # `<?xml-stylesheet` declares nothing
         return None if content.startswith((b"\0\0", b"\x4c\x6f\xa7\x94")) else "utf-8"
-    declaration = content[: content.find(b"?>", 0, 400)]
-    if b"encoding" not in declaration or b'"UTF-8"' in declaration:  # nearly all
+    declaration = content[: content.find(b"?>") + 2]
+    if b"encoding" not in declaration or b' encoding="UTF-8"' in declaration:  # nearly all
         return "utf-8"
     found = _DECLARED.match(declaration)
     return ENCODINGS.get(found[1].decode("ascii", "replace").lower()) if found else "utf-8"
 
 
-def _refusal(error: etree.XMLSyntaxError) -> Refused:
+def _refusal(error: etree.XMLSyntaxError, doctype: Doctype | None = None) -> Refused:
     line, column = error.position
     message = " ".join(_PLACE.sub("", error.msg or "not well-formed").split())
     reason = _REASON_OF_CODE.get(getattr(error, "code", 0), Reason.MALFORMED)
@@ -155,20 +186,29 @@ def _refusal(error: etree.XMLSyntaxError) -> Refused:
         reason = Reason.ENTITY_BOMB
     elif "HUGE" in message:
         reason = Reason.OVERSIZED
+    elif doctype and doctype.entity:
+        return _declares_entity(doctype.entity)
     return Refused(reason, message, max(line or 0, 0), max(column or 0, 0))
 
 
-def _judge_doctype(root: etree._Element, text: bytes, *, internal_subset: bool) -> Refused | None:
-    """`text` is the document in UTF-8; it may hold a DOCTYPE."""
-    dtd: Any = root.getroottree().docinfo.internalDTD if internal_subset else None
-    entity = next(dtd.iterentities(), None) if dtd is not None else None
-    if entity is not None:
-        message = f"the DOCTYPE declares entity {entity.name!r}; expand it before sending the document"
-        return Refused(Reason.DOCTYPE_ENTITIES, message, 1)
-    # With an external DTD libxml2 lets an unknown reference pass, in text and in attributes: its text is unknown to us.
-    if _GENERAL_REFERENCE.search(text) and (unknown := _GENERAL_REFERENCE.search(_NOT_MARKUP.sub(b"", text))):
-        message = (
-            f"entity {unknown[1].decode('utf-8', 'replace')!r} is declared in an external DTD, which is never read"
-        )
-        return Refused(Reason.UNDEFINED_ENTITY, message, text.count(b"\n", 0, text.find(b"&" + unknown[1])) + 1)
+def _declares_entity(name: str) -> Refused:
+    message = f"the DOCTYPE declares entity {name!r}; expand it before sending the document"
+    return Refused(Reason.DOCTYPE_ENTITIES, message, 1)
+
+
+def _judge_doctype(text: bytes, doctype: Doctype) -> Refused | None:
+    """Refuses text that depends on declarations; `text` is a well-formed document in UTF-8."""
+    if doctype.entity:
+        return _declares_entity(doctype.entity)
+    if doctype.reference:
+        return Refused(Reason.UNDEFINED_ENTITY, f"the DOCTYPE uses entity {doctype.reference!r}, which is not read", 1)
+    bare = without_doctype(text, doctype)
+    if bare is None:
+        return None
+    try:
+        parse(bare)
+    except etree.XMLSyntaxError as error:
+        # With a DOCTYPE libxml2 lets an unknown reference pass, in text and in attributes: its text is unknown to us.
+        refused = _refusal(error)
+        return refused._replace(message=f"{refused.message}; external DTDs are never read")
     return None

@@ -5,26 +5,26 @@ A bad file, archive member or record becomes an item with a reason; the next one
 
 import codecs
 import io
-import lzma
-import os
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import IO, Any, NamedTuple, cast
-
-import pyarrow.fs as pafs
+from typing import NamedTuple
 
 from winnow.ingest.accept import Refused, codec_of
+from winnow.ingest.expansion import DEFAULT_EXPANSION, ExpansionBudget, ExpansionError, ExpansionLimits
+from winnow.ingest.names import printable
+from winnow.ingest.opening import open_file
 from winnow.ingest.reasons import Reason
 from winnow.ingest.records import split_records
-from winnow.ingest.sources import File, is_archive, is_remote
+from winnow.ingest.sources import File, is_archive
 from winnow.ingest.tar import read_members
+from winnow.ingest.unpack import BUFFER, Read, buffered, gunzip, metered
+from winnow.ingest.zip import read_zip_members
 
 CHUNK = 1 << 20
 MAX_CONTAINER = 256 << 20
-MAX_EXPANSION = 200  # decompressed bytes per archive byte over the whole archive: real XML stays far below
-_BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, NotImplementedError)
+_BROKEN = (EOFError, OSError, zlib.error, tarfile.TarError, zipfile.BadZipFile, NotImplementedError)
 
 
 class Place(NamedTuple):
@@ -44,136 +44,94 @@ class _How(NamedTuple):
     record_tag: str | None
     max_bytes: int
     chunk: int
+    budget: ExpansionBudget
 
 
-def read_file(file: File, *, record_tag: str | None, max_bytes: int, chunk: int = CHUNK) -> Iterator[Item]:
+def read_file(
+    file: File,
+    *,
+    record_tag: str | None,
+    max_bytes: int,
+    chunk: int = CHUNK,
+    expansion: ExpansionLimits = DEFAULT_EXPANSION,
+) -> Iterator[Item]:
     """All items of one file, archive or container; the latter is read in chunks."""
-    place, how = Place(_printable(file.path)), _How(record_tag, max_bytes, chunk)
+    place = Place(printable(file.path))
     if file.problem:
         reason = Reason.OUTSIDE_ROOT if file.problem == Reason.OUTSIDE_ROOT else Reason.UNREADABLE
         words = "a link that leads out of the given directory" if reason == Reason.OUTSIDE_ROOT else file.problem
         yield Item(place, b"", Refused(reason, words))
         return
     try:
-        with _open(file.path) as stream:
-            if file.path.lower().endswith(".zip"):
+        stream, size = open_file(file)
+    except OSError as error:
+        yield Item(place, b"", _broken(error, Reason.UNREADABLE))
+        return
+    how = _How(record_tag, max_bytes, chunk, ExpansionBudget(size, expansion))
+    name = file.path.lower()
+    try:
+        with stream:
+            if name.endswith(".zip"):
                 yield from _zip(stream, place, how)
-            elif is_archive(file.path):
-                yield from _tar(stream, file, how)
+            elif is_archive(name):
+                packed = name.endswith("gz")
+                yield from _tar(buffered(gunzip(stream.read1, how.budget)) if packed else stream, place, how)
             else:
-                yield from _entry(stream, place, how)
+                yield from _entry(stream.read1, place, how)
+    except ExpansionError as error:
+        yield Item(place._replace(member=how.budget.member), b"", _broken(error, Reason.ARCHIVE_BOMB))
     except (*_BROKEN, UnicodeError) as error:
-        broken = is_archive(file.path) or file.path.lower().endswith(".gz")
+        broken = is_archive(name) or name.endswith(".gz")
         yield Item(place, b"", _broken(error, Reason.CORRUPT_ARCHIVE if broken else Reason.UNREADABLE))
-
-
-class _Gunzip(io.RawIOBase):
-    """A gzip stream that hands out all bytes before a break; gzip.GzipFile drops its last buffer when it fails."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._inflate = zlib.decompressobj(wbits=31)
-        self._started = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, target: Any) -> int:
-        while True:
-            data = self._inflate.unconsumed_tail or self._inflate.unused_data or self._stream.read(CHUNK // 4)
-            if self._inflate.eof:  # the end of a gzip member: another may follow, also behind zero padding
-                while data and not (data := data.lstrip(b"\0")):
-                    data = self._stream.read(CHUNK // 4)
-                if data:
-                    self._inflate = zlib.decompressobj(wbits=31)
-            if not data:
-                if self._started and not self._inflate.eof:
-                    raise EOFError("the compressed stream ends in the middle")
-                return 0
-            self._started = True
-            content = self._inflate.decompress(data, len(target))
-            if content:
-                target[: len(content)] = content
-                return len(content)
-
-
-def _gunzip(stream: IO[bytes]) -> IO[bytes]:
-    return cast(IO[bytes], io.BufferedReader(_Gunzip(stream), CHUNK // 4))
-
-
-def _printable(path: str) -> str:
-    """File names are bytes, tables hold text.
-
-    >>> print(_printable("caf\\udce9.xml"))
-    caf\\xe9.xml
-    """
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def _open(path: str) -> IO[bytes]:
-    if not is_remote(path):
-        return open(path, "rb")
-    filesystem, name = pafs.FileSystem.from_uri(path)
-    return cast(IO[bytes], filesystem.open_input_file(name))
 
 
 def _broken(error: BaseException, reason: Reason) -> Refused:
     return Refused(reason, getattr(error, "strerror", None) or str(error) or type(error).__name__)
 
 
-def _tar(stream: IO[bytes], file: File, how: _How) -> Iterator[Item]:
-    source = _gunzip(stream) if file.path.lower().endswith("gz") else stream
-    budget = max(file.size * MAX_EXPANSION, 64 * CHUNK)
+def _tar(stream: io.BufferedReader, place: Place, how: _How) -> Iterator[Item]:
     # A container inside an archive is held whole, up to the size of what one task may hold.
     keep = MAX_CONTAINER if how.record_tag else how.max_bytes + 1
-    for member in read_members(source.read, keep=keep):
-        place = Place(_printable(file.path), member.name)
-        budget -= member.size
-        if budget < 0:
-            words = f"expands to more than {MAX_EXPANSION} times its size; reading stopped here"
-            yield Item(place, b"", Refused(Reason.OVERSIZED, words))
-            return
+    for member in read_members(stream.read, keep=keep, begin=how.budget.begin_member):
+        where = Place(place.source, member.name)
         if member.problem:
-            yield Item(place, b"", Refused(Reason.UNREADABLE, member.problem))
+            yield Item(where, b"", Refused(Reason.UNREADABLE, member.problem))
         elif len(member.content) < member.size and how.record_tag:
-            yield Item(place, b"", Refused(Reason.OVERSIZED, f"a container of more than {keep} bytes in an archive"))
+            yield Item(where, b"", Refused(Reason.OVERSIZED, f"a container of more than {keep} bytes in an archive"))
         else:
-            yield from _entry(member.content, place, how)
+            yield from _entry(member.content, where, how)
 
 
-def _zip(stream: IO[bytes], place: Place, how: _How) -> Iterator[Item]:
-    with zipfile.ZipFile(stream) as archive:
-        for info in archive.infolist():
-            if info.is_dir():
-                continue
-            member = place._replace(member=info.filename)
-            if info.flag_bits & 1:
-                yield Item(member, b"", Refused(Reason.UNREADABLE, "encrypted"))
-                continue
-            try:
-                with archive.open(info) as content:
-                    yield from _entry(content, member, how)
-            except (*_BROKEN, UnicodeError) as error:  # names, too, may be damaged
-                yield Item(member, b"", _broken(error, Reason.CORRUPT_ARCHIVE))
+def _zip(stream: io.BufferedReader, place: Place, how: _How) -> Iterator[Item]:
+    for member in read_zip_members(stream, how.budget):
+        where = Place(place.source, member.name)
+        if member.refused:
+            yield Item(where, b"", member.refused)
+            continue
+        try:
+            with member.open() as content:
+                yield from _entry(metered(content.read1, how.budget), where, how)
+        except (*_BROKEN, UnicodeError) as error:  # names, too, may be damaged
+            yield Item(where, b"", _broken(error, Reason.CORRUPT_ARCHIVE))
 
 
-def _entry(stream: IO[bytes] | bytes, place: Place, how: _How) -> Iterator[Item]:
+def _entry(source: Read | bytes, place: Place, how: _How) -> Iterator[Item]:
     """One file or archive member: a document, a container of records, or a refused archive in an archive."""
     name = (place.member or place.source).lower()
     zipped = name.endswith(".gz")
-    if isinstance(stream, bytes) and not zipped and not how.record_tag and not is_archive(name):  # mostly
-        content = stream
+    if isinstance(source, bytes) and not zipped and not how.record_tag and not is_archive(name):  # mostly
+        content = source
     elif place.member and is_archive(name):
         yield Item(place, b"", Refused(Reason.NESTED_ARCHIVE, "an archive in an archive; unpack the outer one first"))
         return
     else:
-        opened = io.BytesIO(stream) if isinstance(stream, bytes) else stream
-        opened = _gunzip(opened) if zipped else opened
+        read = io.BytesIO(source).read1 if isinstance(source, bytes) else source
+        read = gunzip(read, how.budget) if zipped else read
         try:
             if how.record_tag:
-                yield from _container(opened, place, how, how.record_tag)
+                yield from _container(read, place, how, how.record_tag)
                 return
-            content = opened.read(how.max_bytes + 1)
+            content = _read(read, how.max_bytes + 1)
         except UnicodeError as error:
             yield Item(place, b"", Refused(Reason.INVALID_ENCODING, str(error)))
             return
@@ -187,11 +145,21 @@ def _entry(stream: IO[bytes] | bytes, place: Place, how: _How) -> Iterator[Item]
         yield Item(place, content)
 
 
-def _container(stream: IO[bytes], place: Place, how: _How, record_tag: str) -> Iterator[Item]:
+def _read(read: Read, size: int) -> bytes:
+    """By pieces: to read all at once reserves `size` bytes first, which takes longer than to read a small file."""
+    pieces = []
+    while size > 0 and (piece := read(min(size, BUFFER))):
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces)
+
+
+def _container(read: Read, place: Place, how: _How, record_tag: str) -> Iterator[Item]:
     found = False
-    chunks = _utf8(iter(lambda: stream.read(how.chunk), b""))
+    chunks = _utf8(iter(lambda: read(how.chunk), b""))
     for record in split_records(chunks, record_tag, max_bytes=how.max_bytes):
         found = True
+        how.budget.count_member()
         where = place._replace(record=record.ordinal, line=record.line)
         if record.fault == "oversized":
             yield Item(where, b"", Refused(Reason.OVERSIZED, f"a record of more than {how.max_bytes} bytes"))

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from winnow.ingest.accept import Accepted, Limits, Refused, accept
-from winnow.ingest.read import Item, read_file
+from winnow.ingest.expansion import ExpansionLimits
+from winnow.ingest.read import Item, Place, read_file
 from winnow.ingest.sources import File
 from winnow.lake.contracts import load_contract
 from winnow.lake.parts import Part, PartWriter, arrow_schema
@@ -34,16 +35,30 @@ class Scan:
     date: dt.date
     record_tag: str | None
     limits: Limits
+    expansion: ExpansionLimits
     tell: Callable[[int], None]  # so many items are done
 
     def __call__(self, files: Iterable[File]) -> Outcome:
         output = _Output(self)
         for file in files:
-            for item in read_file(file, record_tag=self.record_tag, max_bytes=self.limits.max_bytes):
+            items = read_file(
+                file, record_tag=self.record_tag, max_bytes=self.limits.max_bytes, expansion=self.expansion
+            )
+            for item in items:
                 if output.add(item):
                     self.tell(output.flush())
         self.tell(output.flush())
         return output.close()
+
+
+def quarantine_row(place: Place, content: bytes, refused: Refused) -> tuple[Any, ...]:
+    """A row of quarantine without its date: the same refusal of the same bytes at the same place is the same row."""
+    where = (place.source, place.member, place.record)
+    reason, message, line, column = refused
+    line = line + place.line - 1 if line else (place.line if place.record else 0)
+    identity = "\n".join((*map(str, where), reason, hashlib.sha256(content).hexdigest()))
+    quarantine_id = hashlib.sha256(identity.encode()).hexdigest()
+    return (quarantine_id, *where, str(reason), line, column, message, content or None, len(content))
 
 
 class _Rows(NamedTuple):
@@ -79,12 +94,8 @@ class _Output:
                     self._seen.add(digest)
                     self._rows.documents.append((document_id, content, len(content), encoding, root, internal_subset))
                     self._bytes += len(content)
-            case Refused(reason, message, line, column):
-                line = line + place.line - 1 if line else (place.line if place.record else 0)
-                identity = "\n".join((*map(str, where), reason, hashlib.sha256(content).hexdigest()))
-                quarantine_id = hashlib.sha256(identity.encode()).hexdigest()
-                row = (quarantine_id, *where, str(reason), line, column, message, content or None, len(content))
-                self._rows.quarantine.append(row)
+            case Refused(reason):
+                self._rows.quarantine.append(quarantine_row(place, content, verdict))
                 self._bytes += len(content)
         self._items[str(reason)] = self._items.get(str(reason), 0) + 1
         self._pending += 1

@@ -5,6 +5,7 @@ Planning only lists names and sizes; nothing is opened here.
 
 import glob
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -16,12 +17,20 @@ from winnow.errors import UsageError
 PIECE_FILES = 256
 PIECE_BYTES = 32 * 1024 * 1024
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".zip")
+_WILDCARD = re.compile(r"[*?\[]")
 
 
 class File(NamedTuple):
     path: str  # absolute, or a URI
     size: int
     problem: str = ""  # why it cannot be read, found while listing
+    root: str = ""  # of a local file: the given place, which is not left when it is opened
+    target: str = ""  # where it lies below `root`, without links, when `path` does not tell
+
+    @property
+    def inside(self) -> str:
+        """Where a local file lies below its root."""
+        return self.target or self.path[len(self.root) :].lstrip("/")
 
 
 class Piece(NamedTuple):
@@ -100,46 +109,80 @@ def spread(pieces: list[Piece], bins: int) -> list[list[Piece]]:
     return lists
 
 
+class _Root(NamedTuple):
+    given: str  # the place as it was named: paths of what is found there begin so
+    opened: str  # the same, unless it is a link, which is the caller's own and followed once
+    real: Path  # without any link
+
+    def file(self, path: str, size: int, inside: str) -> File:
+        return File(path, size, root=self.opened, target="" if path == f"{self.opened}/{inside}" else inside)
+
+
+def _root(folder: Path) -> _Root:
+    real = folder.resolve()
+    return _Root(str(folder), str(real if folder.is_symlink() else folder), real)
+
+
 def _local(path: str) -> Iterator[File]:
-    names = [path] if Path(path).exists() or Path(path).is_symlink() else glob.glob(path, recursive=True)
-    for name in names:
-        root = Path(name).absolute()
-        if root.is_dir():
-            yield from _walk(root)
-        elif root.is_file() or root.is_symlink():
-            yield _stat(root, root.resolve().parent)
+    given = Path(path).absolute()
+    if given.is_dir():
+        yield from _walk(given, _root(given))
+    elif given.is_symlink():
+        yield _stat(given, _root(given.resolve().parent))
+    elif given.exists():
+        yield _stat(given, _root(given.parent))
+    else:
+        yield from _glob(path)
 
 
-def _walk(root: Path) -> Iterator[File]:
-    inside = root.resolve()
-    folders = [str(root)]
+def _glob(pattern: str) -> Iterator[File]:
+    """What stands before the first wildcard is the given place; linked folders are reported, as in `_walk`."""
+    root = _root(Path(_WILDCARD.split(pattern)[0] + "*").absolute().parent)
+    for name in glob.glob(pattern, recursive=True):
+        path = Path(name).absolute()
+        if path.is_dir() and path.resolve() == root.real / path.relative_to(root.given):
+            yield from _walk(path, root)
+        else:
+            yield _stat(path, root)
+
+
+def _walk(folder: Path, root: _Root) -> Iterator[File]:
+    """Every file below a folder of `root` to which no link leads."""
+    folders = [str(folder)]
     while folders:
-        folder = folders.pop()
+        current = folders.pop()
         try:
-            entries = list(os.scandir(folder))
+            entries = list(os.scandir(current))
         except OSError as error:
-            yield File(folder, 0, _words(error))
+            yield File(current, 0, _words(error))
             continue
         for entry in entries:
             # Only links need to be resolved; linked directories are reported, not entered and not passed over.
             if entry.is_symlink():
-                yield _stat(Path(entry.path), inside)
+                yield _stat(Path(entry.path), root)
             elif entry.is_dir():
                 folders.append(entry.path)
             elif entry.is_file():
-                yield File(entry.path, entry.stat().st_size)
+                yield _regular(entry, root)
             else:
                 yield File(entry.path, 0, "not a regular file")
 
 
-def _stat(path: Path, inside: Path) -> File:
+def _regular(entry: os.DirEntry[str], root: _Root) -> File:
+    try:
+        return root.file(entry.path, entry.stat().st_size, entry.path[len(root.given) :].lstrip("/"))
+    except OSError as error:  # it is gone again
+        return File(entry.path, 0, _words(error))
+
+
+def _stat(path: Path, root: _Root) -> File:
     try:
         target = path.resolve(strict=True)
-        if not target.is_relative_to(inside):
+        if not target.is_relative_to(root.real):
             return File(str(path), 0, "outside_root")
         if not target.is_file():
             return File(str(path), 0, "not a regular file")
-        return File(str(path), target.stat().st_size)
+        return root.file(str(path), target.stat().st_size, str(target.relative_to(root.real)))
     except (OSError, RuntimeError) as error:
         return File(str(path), 0, _words(error))
 
@@ -151,7 +194,9 @@ def _remote(uri: str) -> Iterator[File]:
         info = filesystem.get_file_info(path)
     except (OSError, ValueError) as error:  # ArrowInvalid is a ValueError
         raise UsageError("no_input", f"cannot read {uri!r}: {error}", hint="is the address right?") from error
-    if info.type == pafs.FileType.Directory:
+    if scheme == "file":
+        yield from (file._replace(path=f"file://{file.path}", target=file.inside) for file in _local(path))
+    elif info.type == pafs.FileType.Directory:
         for entry in filesystem.get_file_info(pafs.FileSelector(path, recursive=True)):
             if entry.type == pafs.FileType.File:
                 yield File(f"{scheme}://{entry.path}", entry.size)

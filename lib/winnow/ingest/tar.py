@@ -2,7 +2,8 @@
 
 The standard library's tarfile costs three times as much per small member as libxml2 needs to parse it, and gives up the
 members it has already read when the stream breaks off. This reader knows what archives of documents use: ustar, GNU
-long names and pax path and size records. Directories are passed over; what else is not a regular file has a problem.
+long names and pax path and size records. Directories are passed over; every other member is given, and one that is not
+a regular file with its problem.
 """
 
 import tarfile
@@ -10,15 +11,18 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 BLOCK = 512
-REGULAR = b"0\x007"  # type flags of a regular file; 7 is one that was laid out contiguously
-# Members that hold no content of their own, and type flags that describe the archive, not a member.
+# Type flags, by what follows them in the archive.
+_REGULAR = b"0\x007"  # 7 is a file that was laid out contiguously
+_DESCRIPTIONS = b"LKxg"  # of the next member (L, x), or of what we do not need (K, g)
+_NO_CONTENT = b"123456"  # links, devices, directories and pipes, whatever size their header states
+_DIRECTORY, _SPARSE = b"5", b"S"
 _PROBLEMS = {
     b"1": "a hard link; what it leads to is read where it stands",
     b"2": "a symbolic link, not a regular file",
-    b"3": "not a regular file",
-    b"4": "not a regular file",
-    b"6": "not a regular file",
-    b"S": "a sparse file; make the archive without --sparse",
+    b"3": "a device, not a regular file",
+    b"4": "a device, not a regular file",
+    b"6": "a pipe, not a regular file",
+    _SPARSE: "a sparse file; make the archive without --sparse",
 }
 MAX_DESCRIPTION = 1 << 20  # bytes of a long name or of pax records: archives are hostile
 _MAX_DIGITS = 20  # of a number in a pax record
@@ -32,23 +36,24 @@ class Member(NamedTuple):
     problem: str = ""  # why it is no file that can be read
 
 
-def read_members(read: Callable[[int], bytes], *, keep: int) -> Iterator[Member]:
+def read_members(read: Callable[[int], bytes], *, keep: int, begin: Callable[[str], str]) -> Iterator[Member]:
     """Yield every member but directories; raises tarfile.ReadError where the archive is damaged or breaks off.
 
-    At most `keep` bytes of a member are held; the rest is read and dropped.
+    At most `keep` bytes of a member are held; the rest is read and dropped. `begin` is called with the name of each
+    member before it is read, and returns the name to give.
     """
     long_name: str | None = None
     long_size: int | None = None
     while True:
         header = read(BLOCK)
         if header.count(0) == BLOCK:
-            return
+            break
         if len(header) < BLOCK:
             raise tarfile.ReadError(
                 "the archive ends inside a header" if header else "the archive ends without its end mark"
             )
         name, size, kind = _header(header)
-        if kind in b"LKxg":  # describes the next member (L, x), or something we do not need (K, g)
+        if kind in _DESCRIPTIONS:
             if size > MAX_DESCRIPTION:
                 raise tarfile.ReadError("a long name or pax record without end")
             extra = _exactly(read, size)
@@ -57,27 +62,39 @@ def read_members(read: Callable[[int], bytes], *, keep: int) -> Iterator[Member]
                 long_name = extra.rstrip(b"\0").decode(_ENCODING, "surrogateescape")
             elif kind == b"x":
                 records = _pax(extra)
-                long_name = records.get("path", long_name)
-                long_size = _decimal(records["size"].encode("utf-8", "replace")) if "size" in records else long_size
+                if b"path" in records:
+                    long_name = records[b"path"].decode(_ENCODING, "surrogateescape")
+                if b"size" in records:
+                    long_size = _decimal(records[b"size"])
             continue
         name, size = long_name or name, size if long_size is None else long_size
         long_name = long_size = None
+        name = begin(name)
+        if kind in _NO_CONTENT:
+            size = 0
+        elif kind == _SPARSE:
+            _skip_sparse_map(read, header)
         content = _exactly(read, min(size, keep))
         rest = size - len(content)
         while rest > 0:
             rest -= len(_exactly(read, min(rest, 1 << 20)))
+        if kind in _REGULAR:
+            if size or kind != b"\0" or not name.endswith("/"):  # how tar wrote a directory before it had type flags
+                yield Member(name, size, content)
+        elif kind != _DIRECTORY:
+            unknown = f"of the unknown type {ascii(kind)[1:]}; pack it as a regular file"
+            yield Member(name, size, content, _PROBLEMS.get(kind, unknown))
         _exactly(read, -size % BLOCK)
-        if kind in REGULAR or kind in _PROBLEMS:
-            yield Member(_printable(name), size, content, _PROBLEMS.get(kind, ""))
+    while behind := read(1 << 20):
+        if behind.count(0) < len(behind):
+            raise tarfile.ReadError("something follows the end mark, as when archives are joined; it was not read")
 
 
-def _printable(name: str) -> str:
-    """Names are bytes, tables hold text: two that differ still do.
-
-    >>> print(_printable("caf\\udce9.xml"))
-    caf\\xe9.xml
-    """
-    return name.encode(_ENCODING, "surrogateescape").decode(_ENCODING, "backslashreplace")
+def _skip_sparse_map(read: Callable[[int], bytes], header: bytes) -> None:
+    """The map of a sparse file goes on in blocks of its own when it is long."""
+    more = header[482]
+    while more:
+        more = _exactly(read, BLOCK)[504]
 
 
 def _exactly(read: Callable[[int], bytes], size: int) -> bytes:
@@ -111,14 +128,15 @@ def _decimal(digits: bytes) -> int:
     return int(digits)
 
 
-def _pax(data: bytes) -> dict[str, str]:
+def _pax(data: bytes) -> dict[bytes, bytes]:
     records = {}
-    while data:
-        digits = data.partition(b" ")[0]
-        length = _decimal(digits)
-        if not 0 < length <= len(data):
+    begin = 0
+    while begin < len(data):
+        digits = data[begin : begin + _MAX_DIGITS + 1].partition(b" ")[0]
+        end = begin + _decimal(digits)
+        if not begin < end <= len(data):
             raise tarfile.ReadError("a damaged pax record")
-        key, _, value = data[len(digits) + 1 : length - 1].partition(b"=")
-        records[key.decode(_ENCODING, "replace")] = value.decode(_ENCODING, "surrogateescape")
-        data = data[length:]
+        key, _, value = data[begin + len(digits) + 1 : end - 1].partition(b"=")
+        records[key] = value
+        begin = end
     return records

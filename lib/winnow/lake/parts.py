@@ -224,3 +224,12 @@ def parquet(uris: list[str], schema: pa.Schema | None = None) -> pads.Dataset:
     """Data files, at least one, as one dataset; of the first one's schema, if none is given."""
     files, _ = filesystem(uris[0])
     return pads.dataset([filesystem(uri)[1] for uri in uris], schema, filesystem=files, format="parquet")
+
+
+def missing_files(uris: list[str]) -> list[str]:
+    """Those of the data files that are no longer there; VACUUM removes what only older versions name."""
+    if not uris:
+        return []
+    files, _ = filesystem(uris[0])
+    found = files.get_file_info([filesystem(uri)[1] for uri in uris])
+    return [uri for uri, info in zip(uris, found, strict=True) if info.type == pafs.FileType.NotFound]

@@ -1,6 +1,7 @@
 """SQL over Arrow tables in memory and Delta tables, by DuckDB: one database for the process, 20 ms to open."""
 
 import tempfile
+import uuid
 from functools import cache
 from typing import Any
 
@@ -25,26 +26,36 @@ def sql(query: str, parameters: Any = None, /, **tables: Any) -> pa.Table:
         for name, table in tables.items():
             if isinstance(table, deltalake.DeltaTable):
                 register(connection, name, table)
-            elif isinstance(table, list) and _is_plain(table[0]):
-                connection.execute(f'CREATE TEMP VIEW "{name}" AS SELECT * FROM {_parquet(table)}')
             elif isinstance(table, list):
-                connection.register(name, parquet(table))
+                register_files(connection, name, table)
             else:
                 connection.register(name, table)
         return connection.execute(query, parameters).to_arrow_table()
 
 
-def register(connection: duckdb.DuckDBPyConnection, name: str, table: deltalake.DeltaTable) -> None:
-    """The table's own data files, read by DuckDB itself where they are local: its filters then reach the files."""
+def register(connection: duckdb.DuckDBPyConnection, name: str, table: deltalake.DeltaTable) -> list[str]:
+    """The table's own data files, read by DuckDB itself where they are local: its filters then reach the files.
+
+    Returns the files that DuckDB opens.
+    """
     files = data_files(table)
     if not files or not _is_plain(files[0]):
         connection.register(name, table.to_pyarrow_dataset())
-        return
+        return []
     fields = {field.name: str(field.type.type) for field in table.schema().fields if hasattr(field.type, "type")}
     hive = ", ".join(f"'{column}': {_TYPES[fields[column]]}" for column in table.metadata().partition_columns)
     options = f", hive_partitioning = true, hive_types = {{{hive}}}" if hive else ""
     columns = ", ".join(f'"{field.name}"' for field in table.schema().fields)
     connection.execute(f'CREATE TEMP VIEW "{name}" AS SELECT {columns} FROM {_parquet(files, options)}')
+    return files
+
+
+def register_files(connection: duckdb.DuckDBPyConnection, name: str, files: list[str]) -> None:
+    """Some data files, at least one, without partition columns."""
+    if _is_plain(files[0]):
+        connection.execute(f'CREATE TEMP VIEW "{name}" AS SELECT * FROM {_parquet(files)}')
+    else:
+        connection.register(name, parquet(files))
 
 
 def _is_plain(file: str) -> bool:
@@ -53,10 +64,24 @@ def _is_plain(file: str) -> bool:
 
 
 def _parquet(files: list[str], options: str = "") -> str:
-    listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-    return f"read_parquet([{listed}]{options or ', hive_partitioning = false'})"
+    return f"read_parquet({list_of(files)}{options or ', hive_partitioning = false'})"
 
 
-@cache
-def _database() -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": tempfile.gettempdir()})
+def list_of(texts: list[str]) -> str:
+    """A list of strings as SQL writes it.
+
+    >>> list_of(["a", "it's"])
+    "['a', 'it''s']"
+    """
+    return "[" + ", ".join("'" + text.replace("'", "''") + "'" for text in texts) + "]"
+
+
+def open_database(**settings: str | int) -> duckdb.DuckDBPyConnection:
+    """An empty database in memory. What it spills goes to a folder that only it uses, and removes: DuckDB gives these
+    files the same names in every process, so two that share a folder overwrite each other's rows.
+    """
+    folder = f"{tempfile.gettempdir()}/winnow-{uuid.uuid4()}"
+    return duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": folder, **settings})
+
+
+_database = cache(open_database)

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake.exceptions import DeltaError
 
-from winnow.engines.twigs import Ints, Longs
+from winnow.arrays.types import Ints, Longs
 from winnow.envelope import EnvelopeTree, SequenceSet, delete, insert
 from winnow.envelope.boxes import sequence_boxes
 from winnow.envelope.pack import sort_order

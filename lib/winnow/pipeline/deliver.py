@@ -1,23 +1,33 @@
 """Write what is to be sent as one JSONL file per destination: a line for each document, with its profiles.
 
-Reads: deliveries, and matches at the version that each delivery names. A file appears only when it is whole; writing
-again gives the same bytes.
+Reads: deliveries, and matches at the version that each delivery names. Where maintenance has removed that version, the
+newest one is read, if it has as many matches as were published: a publication of a date writes the date's deliveries
+anew, so they differ only if something else changed the table. A file appears only when it is whole; writing again gives
+the same bytes.
 """
 
 import datetime as dt
 import hashlib
 import json
-import re
+import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
 
-import deltalake
 import duckdb
-import pyarrow as pa
-import pyarrow.compute as pc
+from deltalake.exceptions import DeltaError
 
-from winnow.lake.store import location, read_rows
+from winnow.errors import DataError
+from winnow.lake.parts import missing_files
+from winnow.lake.sql import open_database, register_files, sql
+from winnow.lake.store import partition_files, read_rows, require_table
 from winnow.pipeline.report import RunReport
+
+LONGEST_NAME = 120  # characters; file systems end at 255 bytes
+_NAMED = 5  # destinations in a message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,54 +38,115 @@ class Config:
     destination: str | None = None  # None: all
 
 
+class Delivery(NamedTuple):
+    destination: str
+    matches_version: int
+    matches: int
+
+
 def run(config: Config) -> RunReport:
-    report = RunReport("deliver")
-    deliveries: dict[str, int] = {}  # the newest version of matches for each destination
-    for row in read_rows(config.lake, "deliveries", where={"match_date": config.date}).to_pylist():
-        deliveries[row["destination"]] = max(row["matches_version"], deliveries.get(row["destination"], 0))
+    report = RunReport("deliver", {"destinations": 0, "documents": 0})
     folder = config.folder / str(config.date)
     folder.mkdir(parents=True, exist_ok=True)
-    lines = 0
+    newest = require_table(config.lake, "matches").version()
+    matches_at = cache(lambda version: _matches(config, version))
+    lost: list[str] = []
     with report.stage("write"):
-        for destination, version in sorted(deliveries.items()):
-            if config.destination in {None, destination}:
-                lines += _write(config, destination, version, folder)
-                report.counts["destinations"] = report.counts.get("destinations", 0) + 1
-    report.counts["documents"] = lines
+        for delivery in _deliveries(config):
+            matches = matches_at(delivery.matches_version)
+            if matches is None:
+                matches = matches_at(newest)
+                retained = _count(matches, delivery.destination) if matches else 0
+                if not matches or retained != delivery.matches:
+                    lost.append(f"{delivery.destination} ({delivery.matches:,} published, {retained:,} there)")
+                    continue
+            report.counts["documents"] += _write(folder, delivery.destination, matches)
+            report.counts["destinations"] += 1
+    if lost:
+        raise _removed(config, newest, report.counts["destinations"], lost)
     return report
 
 
 def file_name(destination: str) -> str:
-    """Destinations are data, so never a path: what is not a plain word gets a digest.
+    """A name that no other destination has, also where case or Unicode forms do not count: destinations are data.
+
+    What is not a plain character is percent-encoded. Capitals, and what is long or empty, add a digest after `~`, which
+    is never plain.
 
     >>> file_name("desk-1"), file_name("../etc/passwd")
-    ('desk-1.jsonl', 'etc-passwd-7fef78f5.jsonl')
+    ('desk-1.jsonl', '%2E.%2Fetc%2Fpasswd.jsonl')
+    >>> file_name("Desk-1")
+    'Desk-1~9e584173a97f551d23e89f2bb7ba564d.jsonl'
     """
-    plain = re.sub(r"[^A-Za-z0-9_.@-]+", "-", destination).strip("-.")[:80]
-    if plain == destination:
-        return f"{plain}.jsonl"
-    return f"{plain}-{hashlib.sha256(destination.encode()).hexdigest()[:8]}.jsonl"
+    name = quote(destination, safe="@", errors="surrogatepass").replace("~", "%7E")
+    if name.startswith("."):
+        name = f"%2E{name[1:]}"
+    if not name or len(name) > LONGEST_NAME or destination != destination.lower():
+        digest = hashlib.sha256(destination.encode(errors="surrogatepass")).hexdigest()[:32]
+        name = f"{name[:LONGEST_NAME]}~{digest}"
+    return f"{name}.jsonl"
 
 
-def _write(config: Config, destination: str, version: int, folder: Path) -> int:
-    dataset = deltalake.DeltaTable(location(config.lake, "matches"), version=version).to_pyarrow_dataset()
-    chosen = (pc.field("match_date") == pa.scalar(config.date)) & (pc.field("destination") == destination)
-    database = duckdb.connect()
-    database.register("m", dataset.filter(chosen))
-    reader = database.execute(
+def _deliveries(config: Config) -> Iterable[Delivery]:
+    """What was published for each destination, over all publications of the date."""
+    query = """
+        SELECT destination, max(matches_version) AS matches_version, sum(matches)::BIGINT AS matches
+        FROM rows GROUP BY destination ORDER BY destination
+    """
+    rows = read_rows(config.lake, "deliveries", where={"match_date": config.date})
+    found = (Delivery(**row) for row in sql(query, rows=rows).to_pylist())
+    return (delivery for delivery in found if config.destination in {None, delivery.destination})
+
+
+def _matches(config: Config, version: int) -> duckdb.DuckDBPyConnection | None:
+    """The date's matches at a version, as a view; None when that version cannot be read any more."""
+    try:
+        files = partition_files(config.lake, "matches", {"match_date": config.date}, version=version)
+    except DeltaError:  # the log does not reach back so far
+        return None
+    if not files or missing_files(files):
+        return None
+    database = open_database()
+    register_files(database, "matches", files)
+    return database
+
+
+def _count(matches: duckdb.DuckDBPyConnection, destination: str) -> int:
+    ((count,),) = matches.execute("SELECT count(*) FROM matches WHERE destination = $1", [destination]).fetchall()
+    return int(count)
+
+
+def _removed(config: Config, newest: int, written: int, lost: list[str]) -> DataError:
+    named = ", ".join(lost[:_NAMED]) + (f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else "")
+    return DataError(
+        "matches_removed",
+        f"the published matches of {config.date} are no longer kept, and the newest version, {newest}, has others:"
+        f" {named}; {written} destinations were written",
+        hint=f"`winnow run --date {config.date} --full` publishes the date anew; then deliver again",
+    )
+
+
+def _write(folder: Path, destination: str, matches: duckdb.DuckDBPyConnection) -> int:
+    """Returns the number of lines."""
+    reader = matches.execute(
         """
         SELECT document_id, min(source) AS source, list({'profile_id': profile_id, 'profile_version': profile_version,
             'subscriber': subscriber, 'witness': witness} ORDER BY profile_id) AS matches
-        FROM m GROUP BY document_id ORDER BY document_id
-        """
+        FROM matches WHERE destination = $1 GROUP BY document_id ORDER BY document_id
+        """,
+        [destination],
     ).to_arrow_reader(10_000)
-    target = folder / file_name(destination)
-    partial = target.with_name(f".{target.name}.partial")
+    partial = folder / f".{uuid.uuid4()}.partial"
     lines = 0
-    with partial.open("w", encoding="utf-8") as out:
-        for batch in reader:
-            rows = batch.to_pylist()
-            out.writelines(json.dumps({"destination": destination, **row}, ensure_ascii=False) + "\n" for row in rows)
-            lines += len(rows)
-    partial.replace(target)
+    try:
+        with partial.open("x", encoding="utf-8") as out:
+            for batch in reader:
+                rows = batch.to_pylist()
+                out.writelines(
+                    json.dumps({"destination": destination, **row}, ensure_ascii=False) + "\n" for row in rows
+                )
+                lines += len(rows)
+        partial.replace(folder / file_name(destination))
+    finally:
+        partial.unlink(missing_ok=True)
     return lines

@@ -1,6 +1,7 @@
 """Documents as tasks read them: runs of row groups, read with Arrow, not through the JVM."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from winnow.encoding import to_utf8
+from winnow.documents.transcode import to_utf8
+from winnow.errors import DataError
 from winnow.lake.parts import open_parquet, read_batches
 
 SPLIT_BYTES = 32 << 20  # of documents per split
@@ -26,7 +28,7 @@ class Split(NamedTuple):
 
 class Documents(NamedTuple):
     ids: pa.Array
-    contents: list[bytes]  # in UTF-8
+    contents: list[bytes]  # in UTF-8; bytes that are not what `encoding` says stay as they are
     first: int  # number of the first within the work
 
 
@@ -94,5 +96,6 @@ def _rows(split: Split) -> Iterator[pa.RecordBatch]:
 def _contents(rows: pa.RecordBatch) -> list[bytes]:
     contents: list[bytes] = rows.column(1).to_pylist()
     for row in pc.indices_nonzero(pc.not_equal(rows.column(2), "utf-8")).to_pylist():
-        contents[row] = to_utf8(contents[row], rows.column(2)[row].as_py())
+        with suppress(DataError):
+            contents[row] = to_utf8(contents[row], rows.column(2)[row].as_py())
     return contents

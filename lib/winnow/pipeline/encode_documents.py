@@ -1,7 +1,7 @@
 """Encode the documents of one data interval that are not encoded yet.
 
-Reads: documents. Writes: vocabulary, paths (what is new), document_samples, path_documents and encoded_documents (one
-batch).
+Reads: documents, document_sources. Writes: vocabulary, paths (what is new), document_samples, path_documents and
+encoded_documents (one batch). A stored document that cannot be encoded moves to quarantine, and the others go on.
 
 Workers need no numbers from anyone: paths have codes that depend on their labels only. encoded_documents is committed
 last, so a batch that is there is whole; a killed run's batch is written again under the same name. That commit carries
@@ -35,6 +35,7 @@ from winnow.lake.store import (
 from winnow.pipeline.document_splits import to_splits
 from winnow.pipeline.encode_task import TABLES, Encoded, EncodeTask
 from winnow.pipeline.progress import Progress
+from winnow.pipeline.quarantine import quarantine
 from winnow.pipeline.report import RunReport
 from winnow.pipeline.words import add_paths
 from winnow.values.reservoir import last_rank, ranks
@@ -88,6 +89,11 @@ def run(spark: SparkSession, config: Config) -> RunReport:
             shared.unpersist()
         with report.stage("commit"):
             note = {"job": "encode_documents", "run_id": config.run_id, "inputs": {"documents": version}}
+            if refused := {name: why for work in encoded for name, why in work.refused.items()}:
+                quarantine(spark, config.lake, config.date, refused, note)
+                again = run(spark, config)
+                again.counts["quarantined"] = again.counts.get("quarantined", 0) + len(refused)
+                return again
             report.counts["new paths"] = add_paths(config.lake, [work.paths for work in encoded], note)
             parts = sorted(part for work in encoded for part in work.parts)
             with table_lock(config.lake, "encoding"):

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Flags, Ints, Longs
 from winnow.encoding import EncodedBatch, Encoder, PathTable, Status, Vocabulary
-from winnow.encoding.batch import Flags
-from winnow.encoding.jit import kernel
 from winnow.encoding.restore import stored_values
 from winnow.engines.symbols import PathSymbols
-from winnow.engines.twigs import Ints, Longs
-from winnow.errors import DataError
 from winnow.index.codes import path_codes, text_codes
 from winnow.index.packed import binary, pack
+from winnow.ingest.accept import DEFAULT_LIMITS, Refused, accept
+from winnow.ingest.reasons import Reason
 from winnow.lake.contracts import load_contract
 from winnow.lake.parts import Part, PartWriter
 from winnow.pipeline.document_splits import Split, read_documents
@@ -40,6 +40,7 @@ class Encoded(NamedTuple):
     paths: SeenPaths
     documents: int
     nodes: int
+    refused: dict[str, Refused]  # by document id: stored, and not XML to the encoder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,10 +59,11 @@ class EncodeTask:
         outs = [PartWriter(self.lake, load_contract(table), partition) for table in TABLES]
         documents_out, paths_out, samples_out = outs
         met: list[tuple[Ints, Ints]] = []
+        refused: dict[str, Refused] = {}
         pairs = documents = nodes = 0
         for ids, contents, first in read_documents(splits):
             batch = encoder.encode(contents, values=True)
-            self._require_whole(batch, ids)
+            refused |= _refused(batch, ids, contents)
             documents_out.write(self._encoded(batch, ids, first, symbols.signed() < 0))
             self._keep_sample(samples_out, ids, contents)
             met.append(_distinct(batch, len(paths), first))
@@ -76,7 +78,7 @@ class EncodeTask:
             paths_out.write(self._inverted(met, _codes(vocabulary, paths)))
         seen = SeenPaths(tuple(vocabulary.labels()), paths.parents.copy(), paths.symbols.copy())
         parts = [part for out in outs for part in out.close()]
-        return Encoded(parts, seen, documents, nodes)
+        return Encoded(parts, seen, documents, nodes, refused)
 
     def _encoded(self, batch: EncodedBatch, ids: pa.Array, first: int, is_attribute: Flags) -> pa.Table:
         stored = stored_values(batch, is_attribute)
@@ -109,11 +111,15 @@ class EncodeTask:
     def _part(self, count: int) -> pa.Array:
         return pa.array(np.full(count, self.part, np.int32))
 
-    def _require_whole(self, batch: EncodedBatch, ids: pa.Array) -> None:
-        broken = np.flatnonzero(batch.status == Status.MALFORMED)
-        if broken.size:
-            name = ids[int(broken[0])].as_py()
-            raise DataError("document_broken", f"stored document {name} is not well-formed", hint="ingest it again")
+
+def _refused(batch: EncodedBatch, ids: pa.Array, contents: list[bytes]) -> dict[str, Refused]:
+    """Documents without nodes. Acceptance takes none; what an older or another one took is refused here."""
+    found = {}
+    for document in np.flatnonzero(batch.status == Status.MALFORMED).tolist():
+        verdict = accept(contents[document], DEFAULT_LIMITS)
+        words = Refused(Reason.MALFORMED, "the encoder cannot read it, although acceptance takes it")
+        found[ids[document].as_py()] = verdict if isinstance(verdict, Refused) else words
+    return found
 
 
 def _codes(vocabulary: Vocabulary, paths: PathTable) -> Longs:

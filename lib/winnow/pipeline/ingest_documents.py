@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from winnow.ingest.accept import DEFAULT_LIMITS, Limits
+from winnow.ingest.expansion import DEFAULT_EXPANSION, ExpansionLimits
 from winnow.ingest.scan import TABLES, Outcome, Scan
 from winnow.ingest.sources import Piece, list_files, plan, spread
 from winnow.lake.parts import Part
@@ -31,6 +32,7 @@ class Config:
     date: dt.date
     record_tag: str | None = None
     limits: Limits = DEFAULT_LIMITS
+    expansion: ExpansionLimits = DEFAULT_EXPANSION
 
 
 def run(spark: SparkSession, config: Config) -> RunReport:
@@ -69,7 +71,12 @@ def scan(spark: SparkSession, pieces: list[Piece], config: Config, channel: Chan
     bins = spread(pieces, context.defaultParallelism * 2)
     shared = context.broadcast(bins)
     worker = Scan(
-        lake=config.lake, date=config.date, record_tag=config.record_tag, limits=config.limits, tell=channel.tell
+        lake=config.lake,
+        date=config.date,
+        record_tag=config.record_tag,
+        limits=config.limits,
+        expansion=config.expansion,
+        tell=channel.tell,
     )
 
     def task(index: int) -> Outcome:

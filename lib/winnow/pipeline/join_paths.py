@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
+from winnow.arrays.types import Ints, Longs
 from winnow.encoding import Vocabulary
 from winnow.engines.structure import place_outlines, place_sequences, places_of
 from winnow.engines.symbols import PathSymbols
-from winnow.engines.twigs import Ints, Longs
 from winnow.envelope import EnvelopeTree, Outlines, SequenceSet, could_hold, join
 from winnow.errors import DataError
 from winnow.index.trees import load_tree, may_fit, tree_of

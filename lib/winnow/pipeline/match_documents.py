@@ -24,9 +24,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
+from winnow.arrays.types import Ints
 from winnow.deciding import DEFAULT_EVALUATION, EvaluationLimits, HybridProfile, hybrid_of
 from winnow.engines import DEFAULT_ENGINE
-from winnow.engines.twigs import Ints
 from winnow.errors import TransientError
 from winnow.index.assemble import Asked, Joined, Words, assemble
 from winnow.lake.contracts import load_contract

@@ -11,10 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from winnow.arrays.types import Flags, Ints, Longs
 from winnow.encoding import EncodedBatch, locations
-from winnow.encoding.batch import Flags
 from winnow.encoding.restore import StoredValues, restore
-from winnow.engines.twigs import Ints, Longs
 from winnow.errors import DataError
 from winnow.index.lines import find
 from winnow.index.packed import items, unpack

@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from winnow.arrays.types import Ints, Longs
 from winnow.engines.lines import lines_of
 from winnow.engines.store import PatternStore
-from winnow.engines.twigs import Ints, Longs
 from winnow.index.assemble import Joined
 from winnow.index.codes import line_codes, text_codes
 from winnow.index.lines import find

@@ -7,8 +7,7 @@ al., ASIACRYPT 2003): what comes is added to the name of what was there, and the
 import numpy as np
 import pyarrow as pa
 
-from winnow.encoding.batch import Flags
-from winnow.engines.twigs import Bytes, Ints
+from winnow.arrays.types import Bytes, Flags, Ints
 from winnow.index.codes import add_column
 from winnow.index.packed import items
 from winnow.pipeline.profiles import SET_COLUMNS

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from winnow.arrays.types import Longs
 from winnow.encoding import PathTable, Vocabulary
-from winnow.engines.twigs import Longs
 from winnow.errors import DataError
 from winnow.index.codes import DOCUMENT_CODE, path_codes, text_codes
 from winnow.lake.locks import table_lock

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from winnow.engines.twigs import Longs
+from winnow.arrays.types import Longs
 from winnow.index.lines import branches_of, find, stored_branches
 from winnow.lake.store import commit_note, commit_notes, read_rows
 from winnow.pipeline.build_index import Index, live_patterns

@@ -1,23 +1,20 @@
 """Rows of data files in a database, without reading what nobody asks for."""
 
-import tempfile
 from collections.abc import Iterable
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.dataset as pads
 
 from winnow.lake.contracts import load_contract
 from winnow.lake.parts import arrow_schema, filesystem
+from winnow.lake.sql import open_database
 from winnow.quality.outcome import Outcome
-
-_MEMORY = "2GB"  # beyond that it spills
 
 
 def open_outcome(outcome: Outcome, **tables: pa.Table) -> Any:
     """A database with `staged` and `published`, the answers to be published, and these tables."""
-    database = duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": tempfile.gettempdir()})
+    database = open_database()
     add_files(database, "staged", "matches_staged", outcome.staged)
     add_files(database, "published", "matches", outcome.published)
     for name, rows in tables.items():

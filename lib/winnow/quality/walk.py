@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from winnow.arrays.types import Ints, Longs
 from winnow.engines.structure import place_sequences, places_of
 from winnow.engines.symbols import PathSymbols
-from winnow.engines.twigs import Ints, Longs
 from winnow.envelope import check_invariants, join
 from winnow.errors import WinnowError
 from winnow.index.lines import find

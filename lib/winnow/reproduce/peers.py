@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from winnow.arrays.types import Floats, Longs
 from winnow.encoding import Encoder
 from winnow.engines import create
 from winnow.engines.lines import lines_of
@@ -28,7 +29,6 @@ from winnow.engines.pruned import beginnings
 from winnow.engines.store import PatternStore
 from winnow.engines.strategies import BOTTOM_UP, PRUNED, PRUNED_RANDOM, STEP_BY_STEP, TOP_DOWN
 from winnow.engines.symbols import PathSymbols
-from winnow.engines.twigs import Floats, Longs
 from winnow.index.codes import LabelCodes
 from winnow.reproduce.measure import parsing_us
 from winnow.reproduce.workload import Prepared, Workload, prepare

@@ -10,8 +10,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from winnow.encoding.jit import kernel
-from winnow.engines.twigs import Bytes, Longs
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Bytes, Longs
 from winnow.errors import UsageError
 from winnow.index.codes import mix
 

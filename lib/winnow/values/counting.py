@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Bytes, Floats, Ints, Longs
 from winnow.encoding import EncodedBatch, Vocabulary
-from winnow.encoding.jit import kernel
 from winnow.encoding.numbers import parse_number
-from winnow.engines.twigs import Bytes, Floats, Ints, Longs
 from winnow.index.codes import text_codes
 from winnow.values.predicates import BY_TEXT, number_code, values_of
 from winnow.values.selectivity import Counts, Selectivity

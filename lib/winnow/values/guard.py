@@ -7,10 +7,10 @@ peers: of each pattern one predicate is in the filter, its most selective or any
 import numpy as np
 import numpy.typing as npt
 
+from winnow.arrays.types import Floats, Ints, Longs
 from winnow.encoding import EncodedBatch
 from winnow.engines.lines import lines_of
 from winnow.engines.store import PatternStore
-from winnow.engines.twigs import Floats, Ints, Longs
 from winnow.index.codes import LabelCodes
 from winnow.values.bloom import CountingBloom
 from winnow.values.predicates import Predicates, asked_kinds, predicates_of, values_of

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Bytes, Ints, Longs
 from winnow.encoding import EncodedBatch
-from winnow.encoding.jit import kernel
 from winnow.encoding.numbers import parse_number
 from winnow.engines.lines import LEAF, Lines
-from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Bytes, Ints, Longs, Tests
+from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Tests
 from winnow.engines.values import EQ, NUM_EQ
 from winnow.index.codes import bytes_code, mix
 

@@ -8,8 +8,8 @@ the same sample, and the sample of a union is the lowest n of the samples of its
 import numpy as np
 import pyarrow as pa
 
-from winnow.encoding.jit import kernel
-from winnow.engines.twigs import Bytes, Longs
+from winnow.arrays.kernel import kernel
+from winnow.arrays.types import Bytes, Longs
 from winnow.index.codes import bytes_code
 
 SAMPLE = 1000  # documents

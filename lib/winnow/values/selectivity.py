@@ -6,10 +6,8 @@ Only cost depends on it, never an answer: of several things that a document must
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Longs = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from winnow.arrays.types import Floats, Longs
 
 UNKNOWN = 0.02  # of the values of a label that the sample does not have
 _HALF = 0.5  # an occurrence: what was not seen is rarer than what was seen once, and not impossible

@@ -1,0 +1,1 @@
+"""What every kernel shares: how it is compiled, and the types of its arrays."""

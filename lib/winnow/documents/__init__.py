@@ -1,0 +1,1 @@
+"""Documents as bytes: what they are, before anything is encoded."""

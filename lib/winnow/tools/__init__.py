@@ -1,0 +1,1 @@
+"""Tools around the product: what people run on their own, beside the jobs."""
