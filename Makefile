@@ -10,7 +10,7 @@ COMPILE := .winnow/bootstrap/bin/uv pip compile --quiet --universal --python-ver
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
-setup: ## both environments from their locks, and the Delta jars (done by the other verbs too)
+setup: ## both environments from their locks, the Delta jars, compiled kernels (done by the other verbs too)
 	@infra/setup.sh
 
 run: setup ## the sample through Airflow: two dates, then new profiles over both; shows the tables, stops everything

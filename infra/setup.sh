@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up both environments from their hashed locks. Safe to run again: each part is skipped when its lock is unchanged.
+# Sets up both environments from their hashed locks, and compiles the kernels for this machine. Safe to run again: each part is skipped when its lock is unchanged.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -67,6 +67,12 @@ fi
 if ! fresh .venv/bin "$(fingerprint pyproject.toml .venv/.winnow-stamp)" || [ ! -x .venv/bin/winnow ]; then
     "$uv" pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation --editable .
     fingerprint pyproject.toml .venv/.winnow-stamp >.venv/bin/.winnow-stamp
+fi
+mapfile -t sources < <(find lib/winnow -name '*.py' | sort)
+if ! fresh .winnow/kernels "$(fingerprint "${sources[@]}" .venv/.winnow-stamp)"; then
+    .venv/bin/winnow setup-kernels
+    mkdir -p .winnow/kernels
+    fingerprint "${sources[@]}" .venv/.winnow-stamp >.winnow/kernels/.winnow-stamp
 fi
 
 [ "${1:-}" = "--jobs-only" ] && exit 0
