@@ -16,9 +16,9 @@ from urllib.parse import unquote, urlparse
 import deltalake
 import pytest
 
+from checksums import by_delta_rs
 from conftest import ROOT
 from pipeline.lakes import published, reference, rows
-from tables import by_delta_rs
 from winnow.generate.sample import make, make_profiles
 from winnow.lake.store import commit_note, read_rows, replace_partition, write_rows
 

@@ -12,11 +12,11 @@ import deltalake
 import pytest
 from pyspark.sql import SparkSession
 
-from tables import by_delta_rs, by_duckdb, by_spark, lake_checksums
+from checksums import by_delta_rs, by_duckdb, by_spark, lake_checksums
 from winnow.generate.sample import Sample, write_sample
 from winnow.ingest.accept import Limits
+from winnow.jobs.report import RunReport
 from winnow.pipeline import ingest_documents
-from winnow.pipeline.report import RunReport
 
 DATE = dt.date(2026, 11, 16)
 pytestmark = pytest.mark.spark

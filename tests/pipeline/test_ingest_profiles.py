@@ -8,7 +8,7 @@ import deltalake
 import pytest
 from pyspark.sql import SparkSession
 
-from tables import by_delta_rs, by_duckdb, by_spark, lake_checksums
+from checksums import by_delta_rs, by_duckdb, by_spark, lake_checksums
 from winnow.pipeline import ingest_profiles
 
 pytestmark = pytest.mark.spark

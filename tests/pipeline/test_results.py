@@ -8,7 +8,7 @@ import pytest
 from lakes import FIRST, SECOND, declare, ingest, ingest_two_dates, published, reference, rows, run
 from pyspark.sql import SparkSession
 
-from tables import lake_checksums
+from checksums import lake_checksums
 from winnow.cli.main import main
 from winnow.errors import UsageError
 from winnow.generate.sample import make_profiles

@@ -21,15 +21,15 @@ from lakes import (
 )
 from pyspark.sql import SparkSession
 
-from tables import by_delta_rs, by_duckdb, by_spark
+from checksums import by_delta_rs, by_duckdb, by_spark
 from winnow.deciding import EvaluationLimits
 from winnow.errors import DataError
 from winnow.generate.sample import make_profiles, write_sample
+from winnow.jobs.report import RunReport
 from winnow.lake.store import require_table
 from winnow.pipeline import encode_documents, encode_profiles
 from winnow.pipeline import run as pipeline
 from winnow.pipeline.publish_matches import unpublished
-from winnow.pipeline.report import RunReport
 
 pytestmark = pytest.mark.spark
 

@@ -10,7 +10,7 @@ import pytest
 from lakes import FIRST, SECOND, declare, ingest, published, reference, rows, run
 from pyspark.sql import SparkSession
 
-from tables import by_delta_rs
+from checksums import by_delta_rs
 from winnow.index.codes import text_codes
 from winnow.lake.store import ensure_tables, replace_partition, state, write_rows
 from winnow.pipeline import sample_values

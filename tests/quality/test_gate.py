@@ -15,7 +15,7 @@ import pytest
 from lxml import etree
 from pyspark.sql import SparkSession
 
-from tables import by_delta_rs, by_duckdb, by_spark
+from checksums import by_delta_rs, by_duckdb, by_spark
 from winnow.cli.main import main
 from winnow.errors import DataError
 from winnow.generate.sample import make, make_profiles

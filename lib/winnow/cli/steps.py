@@ -15,7 +15,7 @@ from winnow.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from winnow.pipeline.report import RunReport
+    from winnow.jobs.report import RunReport
 
 INTERVAL = {"encode-documents", "prepare", "match-documents", "publish-matches"}
 
@@ -103,7 +103,7 @@ def _prepare(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
 def _match_documents(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
     from winnow.lake.session import open_session
     from winnow.pipeline import match_documents as job
-    from winnow.pipeline.report import all_of
+    from winnow.jobs.report import all_of
 
     check_engine(args)
     dates = dates_and_pending(args, lake)
@@ -122,7 +122,7 @@ def _match_documents(args: argparse.Namespace, lake: str) -> Iterator["RunReport
 
 def _publish_matches(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
     from winnow.pipeline import publish_matches as job
-    from winnow.pipeline.report import all_of
+    from winnow.jobs.report import all_of
 
     wanted = job.unpublished(lake) if args.pending else {}
     if args.date or args.first or args.last:

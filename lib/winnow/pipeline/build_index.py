@@ -26,6 +26,7 @@ from winnow.envelope.pack import sort_order
 from winnow.errors import DataError
 from winnow.index.lines import Branches, stored_branches
 from winnow.index.trees import load_tree, tree_table
+from winnow.jobs.report import RunReport
 from winnow.lake.locks import table_lock
 from winnow.lake.sql import sql
 from winnow.lake.store import (
@@ -44,7 +45,6 @@ from winnow.lake.store import (
     write_rows,
 )
 from winnow.pipeline.profiles import marks_of, profiles_since
-from winnow.pipeline.report import RunReport
 
 PARTITION = 50_000  # branches of a partition; twice as many split it
 OPEN = 4  # the open partition has up to a fourth of what another may have, or all others have

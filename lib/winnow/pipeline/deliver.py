@@ -21,10 +21,10 @@ import duckdb
 from deltalake.exceptions import DeltaError
 
 from winnow.errors import DataError
+from winnow.jobs.report import RunReport
 from winnow.lake.parts import missing_files
 from winnow.lake.sql import open_database, register_files, sql
 from winnow.lake.store import partition_files, read_rows, require_table
-from winnow.pipeline.report import RunReport
 
 LONGEST_NAME = 120  # characters; file systems end at 255 bytes
 _NAMED = 5  # destinations in a message

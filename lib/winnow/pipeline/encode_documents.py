@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from winnow.errors import TransientError
+from winnow.jobs.report import RunReport
 from winnow.lake.locks import table_lock
 from winnow.lake.session import driver_host
 from winnow.lake.sql import sql
@@ -36,7 +37,6 @@ from winnow.pipeline.document_splits import to_splits
 from winnow.pipeline.encode_task import TABLES, Encoded, EncodeTask
 from winnow.pipeline.progress import Progress
 from winnow.pipeline.quarantine import quarantine
-from winnow.pipeline.report import RunReport
 from winnow.pipeline.words import add_paths
 from winnow.values.reservoir import last_rank, ranks
 

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from winnow.index.lines import branches_of
 from winnow.index.patterns import to_rows
+from winnow.jobs.report import RunReport
 from winnow.lake.contracts import load_contract
 from winnow.lake.locks import table_lock
 from winnow.lake.parts import Part, PartWriter, arrow_schema
@@ -36,7 +37,6 @@ from winnow.lake.store import (
     write_rows,
 )
 from winnow.pipeline.progress import Progress
-from winnow.pipeline.report import RunReport
 from winnow.pipeline.words import add_labels
 from winnow.xpath import Rejected, compile_profile
 

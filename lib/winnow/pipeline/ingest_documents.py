@@ -18,11 +18,11 @@ from winnow.ingest.accept import DEFAULT_LIMITS, Limits
 from winnow.ingest.expansion import DEFAULT_EXPANSION, ExpansionLimits
 from winnow.ingest.scan import TABLES, Outcome, Scan
 from winnow.ingest.sources import Piece, list_files, plan, spread
+from winnow.jobs.report import RunReport
 from winnow.lake.parts import Part
 from winnow.lake.session import driver_host
 from winnow.lake.store import adopt, ensure_tables
 from winnow.pipeline.progress import Channel, Progress
-from winnow.pipeline.report import RunReport
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,9 +16,9 @@ import duckdb
 import pyarrow as pa
 
 from winnow.ingest.profiles import ProfileFile, read_profiles
+from winnow.jobs.report import RunReport
 from winnow.lake.locks import table_lock
 from winnow.lake.store import ensure_tables, require_table, upsert
-from winnow.pipeline.report import RunReport
 
 OUTCOMES = ("new", "changed", "updated", "revived", "retired")
 

@@ -24,12 +24,12 @@ from winnow.engines.symbols import PathSymbols
 from winnow.envelope import EnvelopeTree, Outlines, SequenceSet, could_hold, join
 from winnow.errors import DataError
 from winnow.index.trees import load_tree, may_fit, tree_of
+from winnow.jobs.report import RunReport
 from winnow.lake.contracts import load_contract
 from winnow.lake.locks import table_lock
 from winnow.lake.parts import Part, PartWriter, arrow_schema
 from winnow.lake.store import adopt, commit_note, commit_parts, ensure_tables, require_table
 from winnow.pipeline.build_index import Index, load_index
-from winnow.pipeline.report import RunReport
 from winnow.pipeline.words import KnownPaths, shared_words
 
 SMALL = 5000  # new branches

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from deltalake import WriterProperties
 
 from winnow.errors import UsageError
+from winnow.jobs.report import RunReport
 from winnow.lake.contracts import table_names
 from winnow.lake.locks import table_lock
 from winnow.lake.store import TableState, open_table, state
-from winnow.pipeline.report import RunReport
 
 RETENTION_HOURS = 24 * 30  # time travel and the longest backfill fit into it
 SAFE_HOURS = 24 * 7

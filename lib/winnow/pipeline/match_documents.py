@@ -29,6 +29,7 @@ from winnow.deciding import DEFAULT_EVALUATION, EvaluationLimits, HybridProfile,
 from winnow.engines import DEFAULT_ENGINE
 from winnow.errors import TransientError
 from winnow.index.assemble import Asked, Joined, Words, assemble
+from winnow.jobs.report import RunReport
 from winnow.lake.contracts import load_contract
 from winnow.lake.parts import Part, arrow_schema
 from winnow.lake.session import driver_host
@@ -63,7 +64,6 @@ from winnow.pipeline.match_task import (
 from winnow.pipeline.profiles import SET_COLUMNS, Profiles
 from winnow.pipeline.progress import Progress
 from winnow.pipeline.publish_matches import recover
-from winnow.pipeline.report import RunReport
 from winnow.pipeline.routing import Postings, homes_of, load_postings, route
 from winnow.pipeline.sample_values import load_selectivity
 from winnow.pipeline.set_names import set_name

@@ -4,9 +4,9 @@ import datetime as dt
 
 import pyarrow as pa
 
+from winnow.jobs.report import RunReport
 from winnow.lake.locks import table_lock
 from winnow.lake.store import commit_parts, ensure_tables, read_rows, write_rows
-from winnow.pipeline.report import RunReport
 
 
 def keep_metrics(lake: str, run_id: str, date: dt.date, reports: list[RunReport]) -> None:

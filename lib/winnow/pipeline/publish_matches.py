@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from winnow.errors import DataError
+from winnow.jobs.report import RunReport
 from winnow.lake.contracts import load_contract
 from winnow.lake.locks import table_lock
 from winnow.lake.parts import Part, PartWriter, arrow_schema, copy_part
@@ -36,7 +37,6 @@ from winnow.lake.store import (
     write_rows,
 )
 from winnow.pipeline.ledger import TABLES, enter, require_base
-from winnow.pipeline.report import RunReport
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from winnow.deciding import DEFAULT_EVALUATION, EvaluationLimits
 from winnow.engines import DEFAULT_ENGINE
 from winnow.errors import TransientError
+from winnow.jobs.report import RunReport, all_of
 from winnow.pipeline import (
     build_index,
     encode_documents,
@@ -25,7 +26,6 @@ from winnow.pipeline import (
     sample_values,
 )
 from winnow.pipeline.metrics import keep_metrics
-from winnow.pipeline.report import RunReport, all_of
 
 ATTEMPTS = 5
 

@@ -16,6 +16,7 @@ import pyarrow.dataset as pads
 
 from winnow.encoding import Encoder, PathTable, Vocabulary
 from winnow.engines.symbols import PathSymbols
+from winnow.jobs.report import RunReport
 from winnow.lake.locks import table_lock
 from winnow.lake.sql import sql
 from winnow.lake.store import (
@@ -28,7 +29,6 @@ from winnow.lake.store import (
     require_table,
     write_rows,
 )
-from winnow.pipeline.report import RunReport
 from winnow.values.counting import LABEL, count_values, merged, selectivity_of
 from winnow.values.reservoir import SAMPLE, last_rank
 from winnow.values.selectivity import Selectivity

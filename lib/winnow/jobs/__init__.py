@@ -1,0 +1,1 @@
+"""One module per job: read at named versions, transform, write."""

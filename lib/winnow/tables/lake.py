@@ -1,0 +1,86 @@
+"""A lake: where all tables of one deployment are, named once."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from winnow.errors import UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from winnow.tables.tables import Tables
+
+DEFAULT_LAKE = ".winnow/lake"
+_SCHEMA = re.compile(r"\w+(\.\w+){1,2}")
+_INDEX_FOLDER = "_index"
+
+
+@dataclass(frozen=True)
+class Lake:
+    """A folder, a URI such as `s3a://bucket/lake`, or a schema of a catalog such as `spark_catalog.winnow`.
+
+    `filesystem_options` are the arguments of pyarrow's file system for what workers read by themselves: they do not
+    see the session's `fs.s3a.*`. A catalog has no place for index files of its own, so `index_place` names one.
+    """
+
+    location: str
+    filesystem_options: Mapping[str, Any] = field(default_factory=dict)
+    index_place: str = ""
+
+    @classmethod
+    def at(cls, given: str | None = None, **options: Any) -> "Lake":
+        """Returns the lake at `given`, else at WINNOW_LAKE, else at .winnow/lake.
+
+        >>> Lake.at("s3a://bucket/lake/").table("matches")
+        'delta.`s3a://bucket/lake/matches`'
+        >>> Lake.at("spark_catalog.winnow").table("matches")
+        'spark_catalog.winnow.matches'
+
+        Raises:
+            UsageError: the place is a file.
+        """
+        location = (given or os.environ.get("WINNOW_LAKE") or DEFAULT_LAKE).rstrip("/")
+        if "://" in location or (_SCHEMA.fullmatch(location) and not Path(location).exists()):
+            return cls(location, **options)
+        if Path(location).exists() and not Path(location).is_dir():
+            raise UsageError("bad_lake", f"{location} is a file", hint="give a folder; it is made where there is none")
+        return cls(str(Path(location).absolute()), **options)
+
+    @property
+    def is_catalog(self) -> bool:
+        return "/" not in self.location
+
+    @property
+    def is_local(self) -> bool:
+        """On this host's own disk, where nothing but a file lock keeps two writers apart."""
+        return not self.is_catalog and ("://" not in self.location or self.location.startswith("file://"))
+
+    @property
+    def folder(self) -> Path:
+        """Of a local lake."""
+        return Path(self.location.removeprefix("file://"))
+
+    def table(self, name: str) -> str:
+        """Returns the SQL identifier of a table."""
+        if self.is_catalog:
+            return f"{self.location}.{name}"
+        return f"delta.`{self.location.replace('`', '``')}/{name}`"
+
+    @property
+    def index_location(self) -> str:
+        """Where index files are kept."""
+        if self.index_place:
+            return self.index_place
+        if self.is_catalog:
+            hint = "give index_place: a folder or URI that every worker reaches"
+            raise UsageError("no_index_place", f"the schema {self.location} has no place for index files", hint=hint)
+        return f"{self.location}/{_INDEX_FOLDER}"
+
+    def open(self, spark: "SparkSession") -> "Tables":
+        from winnow.tables.tables import Tables
+
+        return Tables(spark, self)

@@ -1,0 +1,170 @@
+"""The tables of a lake in one session: created from their contracts, read at versions, written exactly once."""
+
+import datetime as dt
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
+from pyspark.sql import functions as sf
+
+from winnow.errors import DataError, UsageError
+from winnow.lake.faults import point
+from winnow.tables.contract import Contract, contract, quoted
+from winnow.tables.lake import Lake
+from winnow.tables.small import read_one
+from winnow.tables.transactions import Transaction, is_conflict, only_writer, retried
+
+_MISSING = {"PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST"}
+_EXISTS = ("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "TABLE_OR_VIEW_ALREADY_EXISTS")
+
+
+class Tables:
+    """Reads and writes the tables of `lake`; each is checked against its contract when it is first used."""
+
+    def __init__(self, spark: SparkSession, lake: Lake) -> None:
+        self.spark, self.lake = spark, lake
+        self._checked: set[str] = set()
+
+    def create(self, *names: str) -> None:
+        """Makes the tables that are missing. Of two first writers the slower one finds the table and checks it."""
+        for name in names:
+            if not self.exists(name):
+                self._create(contract(name))
+
+    def exists(self, name: str) -> bool:
+        if name in self._checked:
+            return True
+        try:
+            schema = self.spark.table(self.lake.table(name)).schema
+        except AnalysisException as error:
+            if error.getCondition() in _MISSING:
+                return False
+            raise
+        contract(name).require(schema, what=f"table {self.lake.table(name)}")
+        self._checked.add(name)
+        return True
+
+    def read(self, name: str, *, version: int | None = None, interval: dt.date | None = None) -> DataFrame:
+        """Returns the rows of a table at a version, of one interval if it is partitioned by date.
+
+        Raises:
+            DataError: there is no such table, or it does not fit its contract.
+        """
+        if not self.exists(name):
+            raise DataError(
+                "table_missing", f"no table {name} in {self.lake.location}", hint="run the job that writes it first"
+            )
+        reader = self.spark.read if version is None else self.spark.read.option("versionAsOf", version)
+        rows = reader.table(self.lake.table(name))
+        return rows if interval is None else rows.where(sf.col(_date_column(contract(name))) == sf.lit(interval))
+
+    def version(self, name: str) -> int:
+        return int(read_one(self.spark.sql(f"DESCRIBE HISTORY {self.lake.table(name)} LIMIT 1"))["version"])
+
+    def versions(self, *names: str) -> dict[str, int]:
+        """What a job pins before it reads: the versions that are newest now."""
+        return {name: self.version(name) for name in names}
+
+    def append(self, name: str, rows: DataFrame, transaction: Transaction) -> None:
+        """Adds rows whose keys cannot be there yet, once for a transaction."""
+        self._write(name, rows, transaction, lambda writer: writer.append())
+
+    def replace_interval(self, name: str, rows: DataFrame, interval: dt.date, transaction: Transaction) -> None:
+        """Makes these rows the whole content of an interval, in one commit, once for a transaction."""
+        is_own = sf.col(_date_column(contract(name))) == sf.lit(interval)
+        self._write(name, rows, transaction, lambda writer: writer.overwrite(is_own))
+
+    def replace(self, name: str, rows: DataFrame, transaction: Transaction) -> None:
+        """Makes these rows the whole content of a table that is small, once for a transaction."""
+        self._write(name, rows, transaction, lambda writer: writer.overwrite(sf.lit(True)))
+
+    def _write(
+        self, name: str, rows: DataFrame, transaction: Transaction, write: Callable[[DataFrameWriterV2], None]
+    ) -> None:
+        conforming = self._conforming(name, rows)
+
+        def commit() -> None:
+            with only_writer(self.lake, name):
+                point(f"{name} unwritten")
+                write(conforming.writeTo(self.lake.table(name)).options(**transaction.options))
+
+        retried(commit, table=name)
+        point(f"{name} written")
+
+    def append_new(self, name: str, rows: DataFrame, *, interval: dt.date | None = None) -> int:
+        """Adds the rows whose key is not there yet; returns how many.
+
+        It is an insert-only MERGE, so it can be made again, and of two writers of one key one reads again. With an
+        `interval`, keys are unique within it, and only its files are read.
+        """
+        key = contract(name).key
+        same = [f"t.`{column}` = s.`{column}`" for column in key]
+        if interval is not None:
+            same.append(f"t.`{_date_column(contract(name))}` = DATE'{interval}'")
+        return self.merge(name, rows, on=" AND ".join(same), clauses="WHEN NOT MATCHED THEN INSERT *")
+
+    def merge(self, name: str, rows: DataFrame, *, on: str, clauses: str) -> int:
+        """Merges rows `s` into the table `t`; returns how many rows of the table were made, changed or removed."""
+        source = f"winnow_{name}_{uuid.uuid4().hex}"
+        statement = f"MERGE INTO {self.lake.table(name)} t USING {source} s ON {on} {clauses}"
+
+        def commit() -> int:
+            with only_writer(self.lake, name):
+                point(f"{name} unwritten")
+                return int(read_one(self.spark.sql(statement))["num_affected_rows"])
+
+        self._conforming(name, rows).createOrReplaceTempView(source)
+        try:
+            changed = retried(commit, table=name)
+        finally:
+            self.spark.catalog.dropTempView(source)
+        point(f"{name} written")
+        return changed
+
+    def delete(self, name: str, where: str) -> None:
+        """Removes the rows of a condition; removing them again changes nothing."""
+
+        def commit() -> None:
+            with only_writer(self.lake, name):
+                self.spark.sql(f"DELETE FROM {self.lake.table(name)} WHERE {where}").collect()
+
+        retried(commit, table=name)
+        point(f"{name} deleted")
+
+    def _conforming(self, name: str, rows: DataFrame) -> DataFrame:
+        contract(name).require(rows.schema, what=f"what is to be written to {name}")
+        self.create(name)
+        return rows.select(*contract(name).names)
+
+    def _create(self, wanted: Contract) -> None:
+        if self.lake.is_catalog:
+            self.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self.lake.location}")
+        partitioned = f"PARTITIONED BY ({_listed(wanted.partition_by)})" if wanted.partition_by else ""
+        statement = (
+            f"CREATE TABLE IF NOT EXISTS {self.lake.table(wanted.table)} ({wanted.ddl}) USING DELTA {partitioned}"
+            f" COMMENT {quoted(wanted.description)} TBLPROPERTIES ({_properties(wanted.all_properties)})"
+        )
+        try:
+            with only_writer(self.lake, wanted.table):
+                self.spark.sql(statement)
+        except Exception as error:
+            if not (is_conflict(error) or any(word in str(error) for word in _EXISTS)):
+                raise
+        if not self.exists(wanted.table):
+            raise UsageError(
+                "table_not_created", f"{self.lake.table(wanted.table)} could not be made", hint="try again"
+            )
+
+
+def _date_column(of: Contract) -> str:
+    """The column that holds the interval; a fault of the program if the table has none."""
+    return next(name for name in of.partition_by if name.endswith("_date"))
+
+
+def _properties(properties: Mapping[str, str]) -> str:
+    return ", ".join(f"{quoted(name)} = {quoted(value)}" for name, value in properties.items())
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
