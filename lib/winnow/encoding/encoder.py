@@ -1,7 +1,7 @@
 """The encoder: documents as bytes to an `EncodedBatch`, growing one vocabulary and one path table."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -35,8 +35,11 @@ Bytes = npt.NDArray[np.uint8]
 Longs = npt.NDArray[np.int64]
 
 _MAX_BYTES = 2**31 - 1 - SLACK  # spans are int32
-_AHEAD = 1 << 12  # bytes of a tag behind a new name in which other new ones are looked for
-_VALUE_AND_NAME = re.compile(rb"""\s*=\s*(?:"[^"]*"|'[^']*')\s+([^\s=/>"']+)(?=\s*=)""")
+_AHEAD = 1 << 12  # bytes of a tag behind a new name in which other new ones are looked for, at least
+_VALUE = rb"""\s*+=\s*+(?:"[^"]*+"|'[^']*+')"""
+_REST_OF_ATTRIBUTE = re.compile(_VALUE)
+_ATTRIBUTE = re.compile(rb"""\s++(?P<whole>(?P<name>[^\s=/>"']++)%s)""" % _VALUE)
+_DECLARED_NAME = re.compile(rb"xmlns(?::|$)")
 _MAX_NAMES, _MAX_NAME_BYTES = 2**20, 2**26  # documents are hostile: beyond this the look-up starts anew
 
 
@@ -119,18 +122,22 @@ class Encoder:
                 workspace.grow()
                 continue
             start, length = int(workspace.state[MISS_START]), int(workspace.state[MISS_LENGTH])
-            self.bytes_read_again += start + length - max(int(workspace.state[POSITION]), 0)
+            read_again = start + length - max(int(workspace.state[POSITION]), 0)
+            self.bytes_read_again += read_again
             key = int(workspace.state[MISS_KEY])
             try:
-                self._learn(source.data[start : start + length].tobytes(), key)
+                value = self._learn(source.data[start : start + length].tobytes(), key)
             except UnresolvedNameError:
                 workspace.state[POSITION] = GIVEN_UP
                 continue
+            following = source.data[start + length : start + length + max(_AHEAD, read_again)]
             if key & 3 == ATTRIBUTE:
-                self._learn_following(source.data[start + length : start + length + _AHEAD], key)
+                self._learn_following_names(following, key)
+            elif key & 3 == NAMESPACE:
+                self._learn_following_declarations(following, context=value)
 
-    def _learn(self, span: bytes, key: int) -> None:
-        """Give the scanner what it missed; `key` is that of `names.name_key`."""
+    def _learn(self, span: bytes, key: int) -> int:
+        """Give the scanner what it missed, and return it; `key` is that of `names.name_key`."""
         parent, context, kind = key >> 32, (key & 0xFFFFFFFF) >> 2, key & 3
         if kind == DECLARATION:
             value = encoding_of(span)
@@ -140,22 +147,39 @@ class Encoder:
             expand = self._contexts.expand_attribute if kind == ATTRIBUTE else self._contexts.expand
             value = self.paths.add(parent, self.vocabulary.add(expand(context, span)))
         self._names.add(span, key, value)
+        return value
 
-    def _learn_following(self, data: Bytes, key: int) -> None:
+    def _learn_following_names(self, data: Bytes, key: int) -> None:
         """Give the scanner the other new names of a tag at once: after each it reads the tag again.
 
-        `data` follows a missed name; what is not an attribute ends the tag or is for the scanner to judge.
+        `data` follows a missed name and is as long as what is read again, if not longer: each time twice as much of the
+        tag is known. What is not an attribute ends the tag or is for the scanner to judge.
         """
-        ahead, end = data.tobytes(), 0
-        spans = []
-        while following := _VALUE_AND_NAME.match(ahead, end):
-            spans.append(following.span(1))
-            end = following.end()
-        if not spans:
-            return
-        for start, stop in self._names.unknown(data, np.array(spans, np.int64), key).tolist():
+        tag = data.tobytes()
+        rest = _REST_OF_ATTRIBUTE.match(tag)
+        if rest:
+            spans = [found.span("name") for found in _attributes(tag, rest.end()) if not _is_declaration(found)]
+            self._learn_unknown(data, spans, [key] * len(spans))
+
+    def _learn_following_declarations(self, data: Bytes, *, context: int) -> None:
+        """The same for the other declarations of a tag, of which each leads from one context to the next."""
+        tag = data.tobytes()
+        spans, keys = [], []
+        for found in _attributes(tag, 0):
+            if _is_declaration(found):
+                spans.append(found.span("whole"))
+                keys.append(context << 2 | NAMESPACE)
+                try:
+                    context = self._contexts.declare(context, found["whole"])
+                except UnresolvedNameError:
+                    break
+        self._learn_unknown(data, spans, keys)
+
+    def _learn_unknown(self, data: Bytes, spans: list[tuple[int, int]], keys: list[int]) -> None:
+        short = [k for k, (start, stop) in enumerate(spans) if stop - start <= _AHEAD]
+        for span, key in self._names.unknown(data, [spans[k] for k in short], [keys[k] for k in short]):
             with suppress(UnresolvedNameError):
-                self._learn(ahead[start:stop], key)
+                self._learn(span, key)
 
     def _walk_the_rest(self, batch: EncodedBatch, data: Bytes, offsets: Longs) -> EncodedBatch:
         """Lets libxml2 write anew what the scanner cannot read, and walks its tree where even that does not help."""
@@ -189,6 +213,17 @@ def _check(data: Bytes, offsets: npt.NDArray[np.int64] | npt.NDArray[np.int32]) 
         raise UsageError("batch_too_large", f"{size} bytes in one batch, the limit is {_MAX_BYTES}")
     if offsets[0] < 0 or offsets[-1] > data.size or (np.diff(offsets) < 0).any():
         raise UsageError("bad_offsets", f"offsets must grow from 0 to the size of the buffer, {data.size}")
+
+
+def _attributes(tag: bytes, start: int) -> Iterator[re.Match[bytes]]:
+    """The attributes and declarations that follow each other from `start` on."""
+    while found := _ATTRIBUTE.match(tag, start):
+        yield found
+        start = found.end()
+
+
+def _is_declaration(attribute: re.Match[bytes]) -> bool:
+    return bool(_DECLARED_NAME.match(attribute["name"]))
 
 
 def _source(data: Bytes, offsets: Longs) -> Source:

@@ -107,11 +107,11 @@ def _insert(index: NameIndex, start: int, length: int, key: int, value: int) -> 
 
 
 @kernel
-def _is_known(index: NameIndex, data: Bytes, spans: Words, key: int) -> npt.NDArray[np.bool_]:
+def _is_known(index: NameIndex, data: Bytes, spans: Words, keys: Words) -> npt.NDArray[np.bool_]:
     index, data = NameIndex(raw(index.slots), raw(index.heap), index.mask, index.seed), raw(data)
     known = np.zeros(spans.shape[0], np.bool_)
     for k in range(spans.shape[0]):
-        known[k] = find(index, data, spans[k, 0], spans[k, 1] - spans[k, 0], key) >= 0
+        known[k] = find(index, data, spans[k, 0], spans[k, 1] - spans[k, 0], keys[k]) >= 0
     return known
 
 
@@ -153,12 +153,16 @@ class NameTable:
         _insert(self.index, start, len(span), key, value)
         self._count += 1
 
-    def unknown(self, data: Bytes, spans: Words, key: int) -> Words:
-        """Those spans (start, stop) of `data`, `SLACK` bytes before its end, that have no value, each name once."""
-        spans = spans[spans[:, 1] + SLACK <= data.size]
-        new: Words = spans[~_is_known(self.index, data, spans, key)]
-        names = [data[start:stop].tobytes() for start, stop in new.tolist()]
-        return new[sorted({name: k for k, name in reversed(list(enumerate(names)))}.values())]
+    def unknown(self, data: Bytes, spans: list[tuple[int, int]], keys: list[int]) -> list[tuple[bytes, int]]:
+        """Those spans (start, stop) of `data` that have no value under their keys, each once; `SLACK` bytes before the
+        end of `data` is where the last may end.
+        """
+        places = np.array(spans, np.int64).reshape(-1, 2)
+        readable = places[:, 1] + SLACK <= data.size
+        places, chosen = places[readable], np.array(keys, np.int64)[readable]
+        unknown = ~_is_known(self.index, data, places, chosen)
+        found = zip(places[unknown].tolist(), chosen[unknown].tolist(), strict=True)
+        return list(dict.fromkeys((data[start:stop].tobytes(), key) for (start, stop), key in found))
 
     def _keep(self, span: bytes) -> int:
         start, end = self._heap_used, self._heap_used + len(span)

@@ -48,7 +48,7 @@ from winnow.encoding.proof import (
 from winnow.encoding.references import copy_attribute
 
 MAX_DEPTH = 30000  # a level is an int16; libxml2 itself stops at 256 (2048 for huge trees)
-MAX_ATTRIBUTES = 4096  # with declarations, each of which has the tag read again: more of them are left to libxml2
+MAX_ATTRIBUTES = 4096  # with declarations; a tag that has more of them is left to libxml2
 
 
 @inlined
