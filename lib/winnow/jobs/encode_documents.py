@@ -1,0 +1,119 @@
+"""Encode the documents of one data interval that have no encoding yet.
+
+Reads:  documents, encoded_documents, document_sources
+Writes: encoded_documents; paths, derived from it; quarantine, what the encoder refuses
+
+A row of encoded_documents depends on its document alone, and is added by its key. So a run that was killed, or two at
+once, encode what is left, once.
+"""
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from winnow.jobs.report import RunReport
+from winnow.tables import Lake, Tables, contract
+from winnow.tables.small import read_one
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TABLES = ("encoded_documents", "paths")
+_ENCODED_TYPE = contract("encoded_documents").row_type_of("batch", "ingest_date")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    lake: Lake
+    date: dt.date
+    run_id: str
+
+
+def run(spark: SparkSession, config: Config) -> RunReport:
+    report = RunReport("encode_documents")
+    tables = config.lake.open(spark)
+    tables.create(*TABLES)
+    with report.stage("plan"):
+        stored = tables.read("documents", interval=config.date)
+        encoded = tables.read("encoded_documents", interval=config.date)
+        documents, known = stored.count(), encoded.count()
+    report.counts = {"documents": documents, "encoded": 0}
+    if documents == known:  # whoever takes a document out of the one table takes it out of both
+        return report
+    unencoded = stored.join(encoded, "document_id", "left_anti") if known else stored
+    with report.stage("encode"):
+        rows = encode(unencoded, config.date, config.run_id)
+        report.counts["encoded"] = tables.append_new("encoded_documents", rows, interval=config.date)
+    with report.stage("paths"):
+        own = tables.read("encoded_documents", interval=config.date).where(sf.col("batch") == config.run_id)
+        report.counts["new paths"] = tables.append_new("paths", new_paths(own, tables.read("paths")))
+        refused = own.where("refused IS NOT NULL")
+        count = read_one(refused.agg(sf.count("*").alias("documents")))["documents"]
+    if count:
+        with report.stage("quarantine"):
+            quarantine(tables, refused, config.date)
+        report.counts |= {"encoded": report.counts["encoded"] - count, "quarantined": count}
+    return report
+
+
+def encode(documents: DataFrame, date: dt.date, batch: str) -> DataFrame:
+    """Returns a row for each document that can be read without any other."""
+    return (
+        documents.select("document_id", "content", "encoding")
+        .mapInArrow(_encode, _ENCODED_TYPE)
+        .withColumn("batch", sf.lit(batch))
+        .withColumn("ingest_date", sf.lit(date))
+        .select(*contract("encoded_documents").names)
+    )
+
+
+def new_paths(encoded: DataFrame, known: DataFrame) -> DataFrame:
+    """Returns the label paths of these documents that no document had before."""
+    return (
+        encoded.select("paths", "path_steps", "label_names")
+        .mapInArrow(_distinct_paths, contract("paths").row_type)
+        .dropDuplicates(["path_id"])  # documents of several tasks share their paths
+        .join(known, "path_id", "left_anti")
+        .select(*contract("paths").names)
+    )
+
+
+def quarantine(tables: Tables, refused: DataFrame, date: dt.date) -> None:
+    """Moves stored documents that the encoder refuses to quarantine, a row for each place, and the others go on.
+
+    They leave encoded_documents last: a run that was killed before is finished by the next one.
+    """
+    sources, documents = (tables.read(name, interval=date) for name in ("document_sources", "documents"))
+    tables.append_new("quarantine", quarantined(refused, sources, documents))
+    names = read_one(refused.agg(sf.collect_list("document_id").alias("ids")))["ids"]
+    listed = ", ".join(f"'{name}'" for name in names)  # hexadecimal digits
+    for table in ("document_sources", "documents", "encoded_documents"):
+        tables.delete(table, f"ingest_date = DATE'{date}' AND document_id IN ({listed})")
+
+
+def quarantined(refused: DataFrame, sources: DataFrame, documents: DataFrame) -> DataFrame:
+    """Returns the rows of quarantine for documents that were stored and are none."""
+    place_and_fault = sf.concat_ws("\n", "source", "member", "record", "reason", sf.sha2("content", 256))
+    return (
+        refused.select("document_id", "refused.*")
+        .join(sources, "document_id")
+        .join(documents.select("document_id", "content", "size_bytes"), "document_id")
+        .withColumn("quarantine_id", sf.sha2(place_and_fault, 256))
+        .select(*contract("quarantine").names)
+    )
+
+
+def _encode(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+    from winnow.jobs.document_tasks import encode_documents
+
+    return encode_documents(batches)
+
+
+def _distinct_paths(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+    from winnow.index.encoded_rows import distinct_paths
+
+    return distinct_paths(batches)
