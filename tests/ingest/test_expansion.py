@@ -63,6 +63,20 @@ def test_every_kind_of_file_stops_at_the_same_bound_and_the_next_is_read(tmp_pat
     assert allowed - 3 * MEGABYTE < len(given_items) * MEGABYTE <= allowed
 
 
+def test_what_records_inherit_is_counted(tmp_path: Path) -> None:
+    """Namespaces of a container's root are written into each of its records: their product may be anything."""
+    namespaces = b" ".join(b"xmlns:p%d='u'" % number for number in range(10_000))
+    (tmp_path / "a.xml").write_bytes(b"<s " + namespaces + b">" + b"<r/>" * 10_000 + b"</s>")
+    (tmp_path / "b.xml").write_bytes(b"<s><r/></s>")
+    allowed = DEFAULT_EXPANSION.unpacked.allowed((tmp_path / "a.xml").stat().st_size)
+    *records, refused, last = items(tmp_path, record_tag="r", max_bytes=MEGABYTE)
+    assert outcome(refused) == ("a.xml", "archive_bomb")
+    assert outcome(last) == ("b.xml", b"<r/>")
+    inherited = len(namespaces) + 1
+    assert {len(item.content) for item in records} == {inherited + len(b"<r/>")}
+    assert len(records) == allowed // inherited
+
+
 def _limited(*, unpacked: int = 1 << 40, members: int = 1 << 40, zip_directory: int = 1 << 40) -> ExpansionLimits:
     return DEFAULT_EXPANSION._replace(
         unpacked=Bound(0, unpacked, unpacked), members=Bound(0, members, members), zip_directory=zip_directory

@@ -2,13 +2,18 @@
 
 import itertools
 import time
+import tracemalloc
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
+from documents.work import instructions
+from winnow.ingest.ancestors import Ancestors
 from winnow.ingest.records import split_records
+from winnow.ingest.tags import declarations, name_of
 
 TRICKY = (
     b'<?xml version="1.0"?><!DOCTYPE set [<!ELEMENT r ANY><!-- don\'t -->]>\n'
@@ -25,7 +30,7 @@ def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
 
 
 def contents(chunks: list[bytes], tag: str = "r", max_bytes: int = 10_000) -> list[tuple[int, bytes, int, str]]:
-    return [tuple(record) for record in split_records(chunks, tag, max_bytes=max_bytes)]
+    return [record[:4] for record in split_records(chunks, tag, max_bytes=max_bytes)]
 
 
 @given(st.lists(st.integers(0, 10_000), max_size=40))
@@ -117,12 +122,89 @@ def test_a_record_without_an_end_in_a_container_of_any_size_hides_nothing() -> N
         assert [content for content, fault in found if fault] == [b"<r>broken", *[b"<r>again"] * 50]
 
 
+Shape = Callable[[int], bytes]
+SHAPES: dict[str, Shape] = {
+    "depth": lambda n: b"<s>" + b"<x>" * n + b"<r/>" + b"</x>" * n + b"</s>",
+    "elements that are never closed": lambda n: b"<s>" + b"<x>" * n + b"<r/>" * n + b"</s>",
+    "end tags of nothing": lambda n: b"<s>" + b"<x>" * n + b"</y>" * n + b"<r/></s>",
+    "namespaces in scope": lambda n: (
+        b"<s>" + b"".join(b"<x xmlns:p%d='u'>" % k for k in range(n)) + b"<r/>" + b"</x>" * n + b"</s>"
+    ),
+    "namespaces declared anew": lambda n: b"<s>" + b"<x xmlns='u'>" * n + b"<r/>" + b"</x>" * n + b"</s>",
+    "records in records": lambda n: b"<s>" + b"<r>" * n + b"</r>" * n + b"</s>",
+    "records without ends under many ancestors": lambda n: (
+        b"<s><r></r>" + b"".join(b"<x%d>" % k for k in range(n)) + b"<r><y>x" * n + b"</s>"
+    ),
+    "open tags": lambda n: b"<s>" + b"<x a='" * n + b"<r/></s>",
+    "comments": lambda n: b"<s>" + b"<!--x-->" * n + b"<r/></s>",
+    "attributes": lambda n: b"<s><x " + b"a='' " * n + b"><r/></x></s>",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_work_for_a_container_is_linear(name: str) -> None:
+    """Eight times the size takes eight times the instructions, and the memory; what is quadratic takes 64 times."""
+
+    def work(n: int) -> tuple[int, int]:
+        data = SHAPES[name](n)
+        chunks = [data[k : k + 1000] for k in range(0, len(data), 1000)]
+        tracemalloc.start()
+        found = contents(chunks, max_bytes=1 << 20)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert found
+        return instructions(lambda: contents(chunks, max_bytes=1 << 20)), most
+
+    small, large = work(250), work(2_000)
+    assert large[0] < 10 * max(small[0], 2_000)
+    assert large[1] < 12 * max(small[1], 50_000)
+
+
+@pytest.mark.parametrize("tag", [b"</>", b"</ s>", b"</\n>"])
+def test_an_end_tag_without_a_name_is_no_ones(tag: bytes) -> None:
+    assert faults(b"<s xmlns='u'>" + tag + b"<r/></s>" + tag) == [(b"<r xmlns='u'/>", "")]
+
+
+ANCESTORS = [b"<a xmlns='1'>", b"<a xmlns:p='2'>", b"<b xmlns='3' xmlns:q='4'>", b"</a>", b"</b>"]
+
+
+@given(st.lists(st.sampled_from(ANCESTORS)))
+def test_what_is_declared_is_that_of_the_open_elements(tags: list[bytes]) -> None:
+    ancestors = Ancestors()
+    naive: list[tuple[bytes, dict[bytes, bytes]]] = []
+    for tag in tags:
+        if tag.startswith(b"</"):
+            ancestors.close(tag)
+            depths = [depth for depth, (name, _) in enumerate(naive) if name == name_of(tag)]
+            del naive[depths[-1] if depths else len(naive) :]
+        else:
+            ancestors.open(tag)
+            naive.append((name_of(tag), {**(naive[-1][1] if naive else {}), **declarations(tag)}))
+        assert list(ancestors.declared.items()) == list((naive[-1][1] if naive else {}).items())
+        assert len(ancestors) == len(naive)
+        assert [name in ancestors for name in (b"a", b"b")] == [
+            name in {name for name, _ in naive} for name in (b"a", b"b")
+        ]
+        assert ancestors.root == (naive[0][0] if naive else b"")
+
+
 def test_many_records_without_ends_take_linear_time() -> None:
     data = b"<s><r>1</r>" + b"<r>x" * 200_000 + b"</s>"
     began = time.process_time()
     assert len(faults(data, max_bytes=1 << 24, size=1 << 20)) == 200_001
     assert len(faults(data, max_bytes=1 << 16, size=1 << 14)) == 200_001
     assert time.process_time() - began < 30
+
+
+def test_an_oversized_record_takes_little_memory_however_many_are_open_in_it() -> None:
+    data = b"<s><r><r>1</r></r>" + b"<r>" * 200_000 + b"</r>" * 200_000 + b"<r>2</r></s>"
+    chunks = [data[k : k + 4096] for k in range(0, len(data), 4096)]
+    tracemalloc.start()
+    found = [(content, fault) for _, content, _, fault in contents(chunks, max_bytes=10_000)]
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found == [(b"<r><r>1</r></r>", ""), (b"", "oversized"), (b"<r>2</r>", "")]
+    assert most < 1_000_000
 
 
 def test_an_oversized_record_without_an_end_is_given_up_at_the_next() -> None:

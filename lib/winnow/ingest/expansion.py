@@ -1,7 +1,8 @@
 """How much may come out of one file: the one budget that all readers of its archive, compression and records share.
 
 A small file can hold very much: zeros that deflate a thousandfold, ZIP members that share their bytes, compressed
-members of a compressed archive, millions of empty members. What is allowed grows with the file as it was sent, so the
+members of a compressed archive, millions of empty members, long namespaces that every record of a container inherits.
+What is allowed grows with the file as it was sent, so the
 work for a file is a multiple of its bytes, however they are packed. The sizes that an archive states are not believed:
 what has come out is counted.
 
@@ -29,7 +30,7 @@ class Bound(NamedTuple):
 
 
 class ExpansionLimits(NamedTuple):
-    unpacked: Bound = Bound(200, 64 << 20, 1 << 40)  # bytes that come out of compression; XML stays far below 200
+    unpacked: Bound = Bound(200, 64 << 20, 1 << 40)  # bytes out of compression or inherited; XML stays far below 200
     members: Bound = Bound(0.25, 1_000_000, 100_000_000)  # and records, of which the shortest, `<r/>`, has 4 bytes
     zip_directory: int = 128 << 20  # bytes; it is held in memory, and over a million members fit in
 
@@ -72,10 +73,10 @@ class ExpansionBudget:
         return min(wanted, self._bytes) or 1
 
     def spend(self, unpacked: int) -> None:
-        """Counts bytes that came out of compression."""
+        """Counts bytes that came out of compression, or that a record inherits."""
         self._bytes -= unpacked
         if self._bytes < 0:
             raise ExpansionError(
-                f"a file of {self._size} bytes unpacks to more than {self._allowed_bytes}: reading stopped here; "
+                f"a file of {self._size} bytes becomes more than {self._allowed_bytes}: reading stopped here; "
                 "split the file, or raise --max-expansion if it is what it should be"
             )

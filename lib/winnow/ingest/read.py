@@ -160,6 +160,7 @@ def _container(read: Read, place: Place, how: _How, record_tag: str) -> Iterator
     for record in split_records(chunks, record_tag, max_bytes=how.max_bytes):
         found = True
         how.budget.count_member()
+        how.budget.spend(record.inherited)
         where = place._replace(record=record.ordinal, line=record.line)
         if record.fault == "oversized":
             yield Item(where, b"", Refused(Reason.OVERSIZED, f"a record of more than {how.max_bytes} bytes"))

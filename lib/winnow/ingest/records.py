@@ -12,7 +12,8 @@ container are known to hold others of their name, or nothing is known and the co
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from winnow.ingest.tags import END_OF, Tokens, declarations, is_cut, name_of, with_declarations
+from winnow.ingest.ancestors import Ancestors
+from winnow.ingest.tags import END_OF, Tokens, is_cut, with_declarations
 
 
 class Record(NamedTuple):
@@ -24,6 +25,7 @@ class Record(NamedTuple):
     content: bytes
     line: int  # of the record's first byte in the container
     fault: str = ""
+    inherited: int = 0  # bytes of `content` that are declarations of its ancestors
 
 
 def split_records(chunks: Iterable[bytes], tag: str, *, max_bytes: int) -> Iterator[Record]:
@@ -40,11 +42,6 @@ def split_records(chunks: Iterable[bytes], tag: str, *, max_bytes: int) -> Itera
     return _Splitter(tag, max_bytes).run(chunks)
 
 
-class _Scope(NamedTuple):
-    name: bytes
-    declared: dict[bytes, bytes]
-
-
 class _Splitter:
     """Invariant: bytes before `_position` are read, and those before `_begin` not needed any more."""
 
@@ -52,13 +49,15 @@ class _Splitter:
         self._tokens = Tokens(tag)
         self._max_bytes = max_bytes
         self._buffer = b""
+        self._offset = 0  # of the buffer in the stream
         self._position = 0
         self._begin = 0  # of the open record, if one is open
         self._line = 1  # at `_begin`
         self._ordinal = 0
-        self._scopes = [_Scope(b"", {})]  # open ancestors, with the namespace declarations in scope
+        self._ancestors = Ancestors()
         self._until = b""  # the end of the opaque part we are in
-        self._open: list[int] = []  # where the open record begins, and those of its name that are open in it
+        self._depth = 0  # 1 in the open record; more in those of its name that are open in it
+        self._open: list[int] = []  # where all these begin in the stream, unless the record is oversized
         self._holds_others = False  # the open record has begun others of its name
         self._oversized = False  # the open record is over the limit: find its end, keep nothing
         self._endless: set[int] = set()  # where records begin that are known to have no end
@@ -69,12 +68,12 @@ class _Splitter:
             self._buffer += chunk
             yield from self._read()
             yield from self._shrink()
-        if self._open and not self._oversized and self._may_be_siblings(at_end=True):
+        if self._depth and not self._oversized and self._may_be_siblings(at_end=True):
             yield from self._give_up(self._open)
-        if self._open:
+        if self._depth:
             yield self._record(len(self._buffer), "oversized" if self._oversized else "truncated")
             return
-        if len(self._scopes) > 1:
+        if self._ancestors:
             yield Record(self._ordinal + 1, b"", self._line, "unclosed")
 
     def _read(self) -> Iterator[Record]:
@@ -86,7 +85,7 @@ class _Splitter:
                     return
                 self._position = found + len(self._until)
                 self._until = b""
-            token = (self._tokens.inside if self._open else self._tokens.outside).search(self._buffer, self._position)
+            token = (self._tokens.inside if self._depth else self._tokens.outside).search(self._buffer, self._position)
             if token is None:
                 rest = self._buffer.rfind(b"<", self._position)  # perhaps the beginning of a token
                 self._position = rest if rest >= 0 else len(self._buffer)
@@ -97,31 +96,35 @@ class _Splitter:
                 return
             if kind == "opaque":
                 self._until = END_OF[token[0]]
-            elif self._open:
+            elif self._depth:
                 if record := self._inside(token.start(), token[0]):
                     yield record
             elif kind == "open" and self._tokens.is_record.match(token[0]):
                 self._advance(token.start())
-                if token.start() in self._endless:
+                if self._offset + token.start() in self._endless:
                     yield self._record(self._end_of_endless(), "endless")
                 else:
                     self._holds_others = self._oversized = False
                     if record := self._inside(token.start(), token[0]):
                         yield record
             elif kind != "declaration":
-                self._follow(token[0])
+                self._follow_ancestor(token[0])
 
     def _inside(self, start: int, tag: bytes) -> Record | None:
         """A start or end tag of the record's name, of itself or in it: the record, when it ends here."""
         if not tag.startswith(b"</"):
-            if self._open and self._oversized and self._may_be_siblings():
+            if self._depth and self._oversized and self._may_be_siblings():
                 return self._record(start, "oversized")  # and this tag is read again, as that of a record
-            self._holds_others = bool(self._open)
-            self._open.append(start)
+            self._holds_others = self._depth > 0
+            self._depth += 1
+            if not self._oversized:
+                self._open.append(self._offset + start)
             if not tag.endswith(b"/>"):
                 return None
-        self._open.pop()
-        if self._open:
+        self._depth -= 1
+        if not self._oversized:
+            self._open.pop()
+        if self._depth:
             return None
         self._seen = True
         self._nests = self._nests or self._holds_others
@@ -135,49 +138,52 @@ class _Splitter:
 
     def _is_complete(self) -> bool:
         """The container ends with the end tag of its root element."""
-        root = self._scopes[1].name if len(self._scopes) > 1 else b""
+        root = self._ancestors.root
         last = self._buffer.rstrip()
         return bool(root) and last.endswith(b">") and last[:-1].rstrip().endswith(b"</" + root)
 
     def _give_up(self, endless: list[int]) -> Iterator[Record]:
         """Read the open record again, now as several."""
         self._endless = set(endless)
-        self._open, self._until, self._position = [], b"", self._begin
+        self._depth, self._open, self._until, self._position = 0, [], b"", self._begin
         yield from self._read()
         self._endless = set()
 
     def _end_of_endless(self) -> int:
         """Where the next record begins or an ancestor ends."""
-        pattern = self._tokens.after(tuple(scope.name for scope in self._scopes[1:]) or (b"<",))
         opened: dict[bytes, int] = {}
-        while token := pattern.search(self._buffer, self._position):
-            kind, name = token.lastgroup, name_of(token[0])
-            if kind == "record" or (kind == "close" and not opened.get(name)):
+        while token := self._tokens.behind.search(self._buffer, self._position):
+            name = token["name"]
+            if token["record"] or (token["close"] and name in self._ancestors and not opened.get(name)):
                 return token.start()
             self._position = token.end()
-            if kind == "opaque":
+            if token["opaque"]:
                 found = self._buffer.find(END_OF[token[0]], self._position)
                 self._position = found if found >= 0 else len(self._buffer)
-            elif not token[0].endswith(b"/>"):
-                opened[name] = opened.get(name, 0) + (1 if kind == "open" else -1)
+            elif token["close"]:
+                opened[name] = opened.get(name, 0) - 1
+            elif name in self._ancestors and (rest := self._tokens.rest.match(self._buffer, self._position)):
+                self._position = rest.end()
+                if not rest[0].endswith(b"/>"):
+                    opened[name] = opened.get(name, 0) + 1
         return len(self._buffer)
 
     def _shrink(self) -> Iterator[Record]:
-        if self._open and len(self._buffer) - self._begin > self._max_bytes:
+        if self._depth and len(self._buffer) - self._begin > self._max_bytes:
             if not self._oversized and self._holds_others and self._may_be_siblings():
                 yield from self._give_up(self._open[:-1] or self._open)
-            self._oversized = self._oversized or (
-                bool(self._open) and len(self._buffer) - self._begin > self._max_bytes
-            )
-        if not self._open or self._oversized:
+            self._oversized = self._oversized or (self._depth > 0 and len(self._buffer) - self._begin > self._max_bytes)
+            if self._oversized:
+                self._open = []
+        if not self._depth or self._oversized:
             # A tag longer than a record may be is no tag: memory stays bounded whatever the bytes are.
             if len(self._buffer) - self._position > self._max_bytes:
                 self._advance(self._position)
                 yield Record(self._ordinal + 1, b"", self._line, "unreadable")
                 self._position = len(self._buffer)
             self._advance(self._position)
-        self._open = [start - self._begin for start in self._open]
         self._buffer = self._buffer[self._begin :]
+        self._offset += self._begin
         self._position -= self._begin
         self._begin = 0
 
@@ -185,25 +191,19 @@ class _Splitter:
         self._line += self._buffer.count(b"\n", self._begin, begin)
         self._begin = begin
 
-    def _follow(self, tag: bytes) -> None:
-        """An ancestor begins or ends; an end tag that fits none is no one's."""
+    def _follow_ancestor(self, tag: bytes) -> None:
         if tag.startswith(b"</"):
-            names = [scope.name for scope in self._scopes]
-            name = name_of(tag)
-            if name in names:
-                del self._scopes[len(names) - 1 - names[::-1].index(name) :]
+            self._ancestors.close(tag)
         elif tag.endswith(b">") and not tag.endswith(b"/>"):
-            known = self._scopes[-1].declared
-            declared = declarations(tag)
-            self._scopes.append(_Scope(name_of(tag), {**known, **declared} if declared else known))
+            self._ancestors.open(tag)
 
     def _record(self, end: int, fault: str) -> Record:
         self._ordinal += 1
-        content = b"" if fault == "oversized" else self._buffer[self._begin : end]
-        if self._scopes[-1].declared:
-            content = with_declarations(content, self._scopes[-1].declared)
-        record = Record(self._ordinal, content, self._line, fault)
-        self._open = []
+        content = own = b"" if fault == "oversized" else self._buffer[self._begin : end]
+        if self._ancestors.declared:
+            content = with_declarations(own, self._ancestors.declared)
+        record = Record(self._ordinal, content, self._line, fault, len(content) - len(own))
+        self._depth, self._open = 0, []
         self._position = end
         self._advance(end)
         return record

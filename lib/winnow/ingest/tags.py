@@ -6,7 +6,6 @@ also break off inside a tag, because more are to come: then group `cut` or `brok
 """
 
 import re
-from functools import cache
 
 # Every attribute is read, so that a value that quotes a declaration is not taken for one.
 _ATTRIBUTE = re.compile(rb"""([^\s=<>"'/]+)\s*=\s*("[^"]*"|'[^']*')""")
@@ -29,7 +28,6 @@ class Tokens:
     def __init__(self, tag: str) -> None:
         name = rb"(?:[^\s<>/!?:]++:)?" + re.escape(tag.encode()) + rb"(?=[\s/>])"
         rest = _rest_of_start_tag(name)
-        self._name, self._rest = name, rest
         self.is_record = re.compile(rb"<" + name)
         self.inside = re.compile(
             rb"<(?:" + _OPAQUE + rb"|(?P<close>/" + name + rb"\s*>)|(?P<open>" + name + rest + rb"))"
@@ -37,15 +35,11 @@ class Tokens:
         self.outside = re.compile(
             rb"<(?:" + _OPAQUE + rb"|(?P<close>/[^<>]*>)|(?P<open>[^!?/<>\s]" + rest + rb")|" + _DECLARATION + rb")"
         )
-
-    @cache  # noqa: B019  # one splitter, few sets of ancestors
-    def after(self, ancestors: tuple[bytes, ...]) -> re.Pattern[bytes]:
-        """Behind a record that has no end: what may begin or end there."""
-        names = rb"(?:" + rb"|".join(map(re.escape, ancestors)) + rb")(?=[\s/>])"
-        return re.compile(
-            rb"<(?:" + _OPAQUE + rb"|(?P<record>" + self._name + rb")|(?P<close>/" + names + rb")|(?P<open>" + names
-            + self._rest + rb"))"
-        )  # fmt: skip
+        # Behind a record that has no end: the next one, or a tag of any name, which may be that of an ancestor.
+        self.behind = re.compile(
+            rb"<(?:" + _OPAQUE + rb"|(?P<record>" + name + rb")|(?P<close>/?)(?P<name>[^\s<>/!?][^\s<>/]*+)(?=[\s/>]))"
+        )
+        self.rest = re.compile(rest)
 
 
 def _rest_of_start_tag(record: bytes) -> bytes:
