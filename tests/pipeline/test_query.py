@@ -106,6 +106,12 @@ FROM delta_scan('LAKE/matches')
 FROM arrow_scan(1, 2, 3)
 FROM histogram('FILE', 'document_id')
 SELECT getenv('HOME')
+FROM sqlite_master
+FROM duckdb_views
+FROM Duckdb_Logs
+FROM pg_tables
+WITH t AS (SELECT 1) SELECT sql FROM sqlite_master
+WITH matches AS (FROM sqlite_master) FROM matches
 FROM visible_to_sql
 FROM pa
 SELECT * FROM nowhere
@@ -170,6 +176,8 @@ def test_queries_are_answered(published_lake: str) -> None:
         "with m as (from matches) select count(*) as n from m;",
         "FROM matches SELECT count(*) AS n -- all of them",
         'SELECT count(*) AS n FROM "Matches" m, unnest([1]), range(1) WHERE m.match_date IS NOT NULL',
+        "WITH M AS (SELECT 1 AS a), recursive AS (FROM m) SELECT count(*) AS n FROM MATCHES, m, recursive",
+        "SELECT (WITH k AS (SELECT count(*) AS n FROM matches) SELECT n FROM k) AS n",
         "SELECT sum(n)::BIGINT AS n FROM (SELECT count(*) AS n FROM matches GROUP BY match_date, destination)",
     ):
         assert ask(published_lake, text) == count

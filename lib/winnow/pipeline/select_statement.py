@@ -6,6 +6,7 @@ from typing import Any
 import duckdb
 
 from winnow.errors import UsageError
+from winnow.lake.contracts import table_names
 
 # They make rows of their arguments alone. Others read files, run text as SQL, or change settings from within a SELECT.
 TABLE_FUNCTIONS = ("generate_series", "json_each", "json_tree", "range", "unnest")
@@ -20,11 +21,15 @@ def require_select(database: duckdb.DuckDBPyConnection, text: str) -> duckdb.Sta
         raise bad_sql(error) from error
     if [statement.type.name for statement in statements] != ["SELECT"]:
         raise _not_a_query()
-    for node in _syntax_tree(database, text):
+    nodes = _syntax_tree(database, text)
+    tables = {*table_names(), *_names_of_subqueries(nodes)}
+    for node in nodes:
         if node.get("type") == "TABLE_FUNCTION":
             _require_row_function(node["function"]["function_name"])
-        elif node.get("type") in ("BASE_TABLE", "SHOW_REF"):
-            _require_table_name(node)
+        elif node.get("type") == "BASE_TABLE":
+            _require_table(node, tables)
+        elif node.get("type") == "SHOW_REF":
+            _require_no_file(_qualified_name(node))
     return statements[0]
 
 
@@ -68,12 +73,32 @@ def _require_row_function(name: str) -> None:
         )
 
 
-def _require_table_name(node: dict[str, Any]) -> None:
+def _names_of_subqueries(nodes: list[dict[str, Any]]) -> set[str]:
+    """Those that WITH gives."""
+    return {entry["key"].lower() for node in nodes if "cte_map" in node for entry in node["cte_map"]["map"]}
+
+
+def _qualified_name(node: dict[str, Any]) -> str:
+    return ".".join(filter(None, (node["catalog_name"], node["schema_name"], node["table_name"])))
+
+
+def _require_table(node: dict[str, Any], tables: set[str]) -> None:
+    """Views of DuckDB itself are none: they tell how it is set up."""
+    name = _qualified_name(node)
+    _require_no_file(name)
+    if name.lower() not in tables:
+        raise _not_a_table(name)
+
+
+def _require_no_file(name: str) -> None:
     """A plain word is a table or nothing; DuckDB takes a name with a dot for a file, and so it does a qualified one."""
-    name = ".".join(filter(None, (node["catalog_name"], node["schema_name"], node["table_name"])))
     if "." in name:
-        raise UsageError(
-            "not_a_table",
-            f"{name} is no table of the lake; queries read no files",
-            hint="name a table by its plain name; `winnow status` lists them",
-        )
+        raise _not_a_table(name)
+
+
+def _not_a_table(name: str) -> UsageError:
+    return UsageError(
+        "not_a_table",
+        f"{name} is no table of the lake; queries read no files",
+        hint="name a table by its plain name; `winnow status` lists them",
+    )
