@@ -150,6 +150,16 @@ def test_what_is_gone_is_said_and_the_others_are_written(
     error = json.loads(capsys.readouterr().err.splitlines()[-1])["winnow_error"]
     assert error["code"] == "matches_removed"
     assert f"desk/0 ({len(own):,} published, {len(own) - 1:,} there); 2 destinations were written" in error["message"]
+    assert error["message"].endswith(f"from {SECOND} on all can be delivered")
     assert "--full" in error["hint"]
     assert sent(tmp_path / "after") == {name: content for name, content in whole.items() if name != "desk%2F0.jsonl"}
     assert main([*arguments, "--destination", "../etc/passwd"]) == 0
+
+
+def test_no_date_is_named_when_the_last_one_is_not_kept(lake_copy: str, tmp_path: Path) -> None:
+    table = deltalake.DeltaTable(f"{lake_copy}/matches")
+    table.delete(f"match_date = '{SECOND}' and destination = 'desk/0'")
+    remove_files(table)
+    deliver.run(deliver.Config(lake=lake_copy, date=FIRST, folder=tmp_path))
+    with pytest.raises(DataError, match="no later date is kept as a whole either"):
+        deliver.run(deliver.Config(lake=lake_copy, date=SECOND, folder=tmp_path))

@@ -2,15 +2,14 @@
 
 Reads: deliveries, and matches at the version that each delivery names. Where maintenance has removed that version, the
 newest one is read, if it has as many matches as were published: a publication of a date writes the date's deliveries
-anew, so they differ only if something else changed the table. A file appears only when it is whole; writing again gives
-the same bytes.
+anew, so they differ only if something else changed the table. What is not kept is said, with the date from which on all
+is. A file appears only when it is whole; writing again gives the same bytes.
 """
 
 import datetime as dt
 import hashlib
 import json
 import uuid
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -48,22 +47,20 @@ def run(config: Config) -> RunReport:
     report = RunReport("deliver", {"destinations": 0, "documents": 0})
     folder = config.folder / str(config.date)
     folder.mkdir(parents=True, exist_ok=True)
-    newest = require_table(config.lake, "matches").version()
-    matches_at = cache(lambda version: _matches(config, version))
-    lost: list[str] = []
+    published = _PublishedMatches(config.lake, config.date)
+    lost: list[Delivery] = []
     with report.stage("write"):
-        for delivery in _deliveries(config):
-            matches = matches_at(delivery.matches_version)
+        for delivery in _deliveries(config.lake, config.date):
+            if config.destination not in {None, delivery.destination}:
+                continue
+            matches = published.of(delivery)
             if matches is None:
-                matches = matches_at(newest)
-                retained = _count(matches, delivery.destination) if matches else 0
-                if not matches or retained != delivery.matches:
-                    lost.append(f"{delivery.destination} ({delivery.matches:,} published, {retained:,} there)")
-                    continue
+                lost.append(delivery)
+                continue
             report.counts["documents"] += _write(folder, delivery.destination, matches)
             report.counts["destinations"] += 1
     if lost:
-        raise _removed(config, newest, report.counts["destinations"], lost)
+        raise _removed(config, published, report.counts["destinations"], lost)
     return report
 
 
@@ -87,21 +84,40 @@ def file_name(destination: str) -> str:
     return f"{name}.jsonl"
 
 
-def _deliveries(config: Config) -> Iterable[Delivery]:
+def _deliveries(lake: str, date: dt.date) -> list[Delivery]:
     """What was published for each destination, over all publications of the date."""
     query = """
         SELECT destination, max(matches_version) AS matches_version, sum(matches)::BIGINT AS matches
         FROM rows GROUP BY destination ORDER BY destination
     """
-    rows = read_rows(config.lake, "deliveries", where={"match_date": config.date})
-    found = (Delivery(**row) for row in sql(query, rows=rows).to_pylist())
-    return (delivery for delivery in found if config.destination in {None, delivery.destination})
+    rows = read_rows(lake, "deliveries", where={"match_date": date})
+    return [Delivery(**row) for row in sql(query, rows=rows).to_pylist()]
 
 
-def _matches(config: Config, version: int) -> duckdb.DuckDBPyConnection | None:
+class _PublishedMatches:
+    """The matches of a date as they were published, as far as they are kept."""
+
+    def __init__(self, lake: str, date: dt.date) -> None:
+        self.newest = require_table(lake, "matches").version()
+        self._at = cache(lambda version: _matches(lake, date, version))
+
+    def of(self, delivery: Delivery) -> duckdb.DuckDBPyConnection | None:
+        """The date's matches with those of the destination; None when no version has them as they were published."""
+        matches = self._at(delivery.matches_version)
+        if matches is None and self.kept(delivery) == delivery.matches:
+            matches = self._at(self.newest)
+        return matches
+
+    def kept(self, delivery: Delivery) -> int:
+        """How many matches of the destination the newest version has."""
+        matches = self._at(self.newest)
+        return _count(matches, delivery.destination) if matches else 0
+
+
+def _matches(lake: str, date: dt.date, version: int) -> duckdb.DuckDBPyConnection | None:
     """The date's matches at a version, as a view; None when that version cannot be read any more."""
     try:
-        files = partition_files(config.lake, "matches", {"match_date": config.date}, version=version)
+        files = partition_files(lake, "matches", {"match_date": date}, version=version)
     except DeltaError:  # the log does not reach back so far
         return None
     if not files or missing_files(files):
@@ -116,12 +132,29 @@ def _count(matches: duckdb.DuckDBPyConnection, destination: str) -> int:
     return int(count)
 
 
-def _removed(config: Config, newest: int, written: int, lost: list[str]) -> DataError:
-    named = ", ".join(lost[:_NAMED]) + (f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else "")
+def _kept_from(lake: str) -> dt.date | None:
+    """The first date from which on everything that was published can be delivered."""
+    first = None
+    dates = sql("SELECT DISTINCT match_date FROM rows", rows=read_rows(lake, "deliveries")).column(0).to_pylist()
+    for date in sorted(dates, reverse=True):
+        published = _PublishedMatches(lake, date)
+        if any(published.of(delivery) is None for delivery in _deliveries(lake, date)):
+            break
+        first = date
+    return first
+
+
+def _removed(config: Config, published: _PublishedMatches, written: int, lost: list[Delivery]) -> DataError:
+    named = ", ".join(
+        f"{delivery.destination} ({delivery.matches:,} published, {published.kept(delivery):,} there)"
+        for delivery in lost[:_NAMED]
+    ) + (f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else "")
+    first = _kept_from(config.lake)
     return DataError(
         "matches_removed",
-        f"the published matches of {config.date} are no longer kept, and the newest version, {newest}, has others:"
-        f" {named}; {written} destinations were written",
+        f"the published matches of {config.date} are no longer kept, and the newest version, {published.newest}, has"
+        f" others: {named}; {written} destinations were written; "
+        + (f"from {first} on all can be delivered" if first else "no later date is kept as a whole either"),
         hint=f"`winnow run --date {config.date} --full` publishes the date anew; then deliver again",
     )
 
