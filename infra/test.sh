@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
-# All tests. Those with a live Airflow wait a lot, so they run beside the others.
+# All tests. Those with a live Airflow wait a lot, so they run beside the others. Those of winnow.spark run again in other
+# kinds of session, each kind in a process of its own; on a cluster all of them in the nightly setting, else a few.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p .winnow
 .venv/bin/python -m pytest tests/dags >.winnow/test-dags.log 2>&1 &
-.venv/bin/python -m pytest --ignore=tests/dags
-others=$?
+worst=0
+run() { "$@" || worst=$?; }
+run .venv/bin/python -m pytest --ignore=tests/dags
+run env WINNOW_TEST_SESSION=connect .venv/bin/python -m pytest tests/spark
+run env WINNOW_TEST_SESSION=cluster .venv/bin/python -m pytest tests/spark -m "$([ "${WINNOW_NIGHTLY:-}" = 1 ] && echo spark || echo cluster)"
 wait $!
 dags=$?
 cat .winnow/test-dags.log
-exit $((others > dags ? others : dags))
+exit $((worst > dags ? worst : dags))

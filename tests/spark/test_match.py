@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from random import Random
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from pyspark.sql import functions as sf
 from encoding.documents import NIGHTLY, examples
 from winnow.errors import UsageError
 from winnow.matcher import Matcher
-from winnow.spark import build_index, load_index, match, register
+from winnow.spark import build_index, load_index, match, match_tasks, register
 from xpath_strategies import document, profile
 
 from .conftest import Frames
@@ -27,6 +28,7 @@ def rows(frame: DataFrame, *columns: str) -> list[tuple[object, ...]]:
     return sorted(tuple(row) for row in frame.select(*columns or frame.columns).collect())
 
 
+@pytest.mark.cluster
 def test_a_row_for_each_document_and_profile(documents_of: Frames, profiles_of: Frames) -> None:
     found = match(
         documents_of(a="<order><item price='7'/></order>", b="<order/>"),
@@ -50,6 +52,7 @@ def test_other_names_and_carried_columns(spark: SparkSession, profiles_of: Frame
     assert rows(found) == [(7, "p", "/a", "x", 1.5)]
 
 
+@pytest.mark.cluster
 def test_nothing_is_lost(documents_of: Frames, profiles_of: Frames) -> None:
     """Refused documents are rows; rejected profiles are told by the index, once."""
     index = build_index(profiles_of(good="/a", bad="//a["))
@@ -83,6 +86,7 @@ def test_columns_are_checked_before_any_job(spark: SparkSession, documents_of: F
         match(good, profiles_of(p="/a").withColumn("ordered", sf.lit(1)))
 
 
+@pytest.mark.cluster
 @pytest.mark.parametrize("partitions", [1, 8])
 def test_a_saved_index_gives_the_same_rows(
     spark: SparkSession, documents_of: Frames, profiles_of: Frames, tmp_path: Path, partitions: int
@@ -104,6 +108,22 @@ def test_an_index_that_is_not_there(spark: SparkSession, tmp_path: Path) -> None
         load_index(str(tmp_path), spark=spark)
 
 
+def test_an_answer_that_arrow_cannot_hold_is_several(
+    documents_of: Frames, profiles_of: Frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task alone: locations of more than a column's 2 GB are given in parts, here those of more than 20 bytes."""
+    files = build_index(profiles_of(p="//b", q="//b/@c", r="/a"), str(tmp_path)).files
+    task = match_tasks.MatchDocuments(files, "document_id", "content", (), False)
+    contents = ["<a><b c=''/></a>"] * 7
+    documents = pa.RecordBatch.from_pydict({"document_id": [f"d{k}" for k in range(7)], "content": contents})
+    expected = [row for batch in task([documents]) for row in batch.to_pylist()]
+    monkeypatch.setattr(match_tasks, "_MAX_TEXT", 20)
+    batches = list(task([documents]))
+    assert max(sum(map(len, batch["witness"].to_pylist())) for batch in batches) <= 20
+    assert [row for batch in batches for row in batch.to_pylist()] == expected
+    assert len(expected) == 21
+
+
 def test_composes(documents_of: Frames, profiles_of: Frames, tmp_path: Path) -> None:
     sample = documents_of(a="<a/>", b="<b/>", c="<a/>")
     found = match(sample, profiles_of(p="/a", q="/b"))
@@ -112,6 +132,7 @@ def test_composes(documents_of: Frames, profiles_of: Frames, tmp_path: Path) -> 
     assert rows(found.join(sample, "document_id").groupBy("profile_id").count()) == [("p", 2), ("q", 1)]
 
 
+@pytest.mark.cluster
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=examples(3), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_equals_matcher_and_libxml2(spark: SparkSession, seed: int) -> None:

@@ -20,6 +20,7 @@ def test_the_table_function(spark: SparkSession, documents_of: Frames, profiles_
     assert [tuple(row) for row in found.collect()] == [("x", "p", "/a"), ("x", "q", "/a/b[1]")]
 
 
+@pytest.mark.cluster
 def test_tables_of_the_catalog_by_name(spark: SparkSession, documents_of: Frames, profiles_of: Frames) -> None:
     names = ("t_documents", "t_profiles", "t_matches")
     try:

@@ -8,6 +8,7 @@ from pathlib import Path
 import winnow.spark
 
 FOLDER = Path(winnow.spark.__file__).parent
+TESTS = Path(__file__).parents[1]
 FORBIDDEN = {"sparkContext", "rdd", "_jvm", "_sc", "_jsc", "broadcast", "parallelize", "accumulator"}
 PLAN = """
 import sys
@@ -16,16 +17,17 @@ for name in ("numba", "lxml", "winnow.matcher", "winnow.encoding"):
 import winnow.spark
 from winnow.spark.index import Index
 from winnow.spark.match_tasks import IndexFiles
-from winnow.lake.session import open_session
-spark = open_session(master="local[1]")
+from spark.conftest import open_session_at
+spark = open_session_at(sys.argv[1])
 documents = spark.createDataFrame([("a", "<a/>")], "document_id string, content string")
 index = Index("boxpath", 1, IndexFiles(("x.winnow",), None), documents)
 winnow.spark.match(documents, index).explain()
 """
 
 
-def test_a_plan_needs_no_kernel() -> None:
-    done = subprocess.run([sys.executable, "-c", PLAN], capture_output=True, text=True, check=False)
+def test_a_plan_needs_no_kernel(address: str) -> None:
+    command = [sys.executable, "-c", PLAN, address]
+    done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "MapInArrow" in done.stdout
 

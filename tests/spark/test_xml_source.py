@@ -40,6 +40,7 @@ def folder(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.mark.cluster
 def test_files_and_archives(spark: SparkSession, folder: Path) -> None:
     found = {(Path(row.source).name, row.member): row for row in load(spark, folder).collect()}
     assert set(found) == {

@@ -10,13 +10,17 @@ from winnow.spark.places import MANIFEST, Place, cached
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from winnow.arrays.types import Ints
+    from winnow.encoding import EncodedBatch
+    from winnow.matcher import Matcher
     from winnow.spark.indexed_profiles import IndexedProfiles
 
 INDEX_PARTITION = "winnow_index_partition"
 OUTCOMES = ("outcome", "reason", "message")
-_DOCUMENTS, _BYTES = 1000, 16 << 20  # of one call of the kernels
+_DOCUMENTS, _BYTES = 500, 16 << 20  # of one call of the kernels: what they touch of so many stays in the CPU's caches
 _ROWS = 1 << 17  # of one batch of answers
 _DECLARES_ENCODING = r"^<\?xml\s[^>]*encoding"
+_MAX_TEXT = 1 << 30  # bytes of locations in one batch of answers: Arrow's text counts to 2 GB
 _MAX_PATHS = 1 << 21  # documents are hostile: a worker that has met so many paths begins anew
 
 
@@ -76,24 +80,16 @@ class MatchDocuments:
                     yield from self._answers(piece, number)
 
     def _answers(self, documents: "pa.RecordBatch", number: int) -> "Iterator[pa.RecordBatch]":
-        import numpy as np
         import pyarrow as pa
 
-        from winnow.encoding import locations
-
         index = self.index.open(number)
-        matcher = index.matcher
-        found, refused = matcher.match_unjudged(*document_bytes(documents.column(self.content_column)))
+        found, refused = index.matcher.match_unjudged(*document_bytes(documents.column(self.content_column)))
         for start in range(0, found.documents.size, _ROWS):
             part = slice(start, start + _ROWS)
-            text, ends = locations(
-                found.batch, found.witnesses[part].astype(np.int64), paths=matcher.paths, vocabulary=matcher.vocabulary
-            )
-            witnesses = pa.StringArray.from_buffers(
-                ends.size - 1, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(text)
-            )
             profiles = index.profile_ids.take(pa.array(found.profiles[part]))
-            yield self._rows(documents, _Answers(found.documents[part], profiles, witnesses, "match"))
+            for rows, witnesses in _located(index.matcher, found.batch, found.witnesses[part]):
+                answers = _Answers(found.documents[part][rows], profiles[rows], witnesses, "match")
+                yield self._rows(documents, answers)
         if self.outcomes and refused and number == 0:
             nobody = pa.nulls(len(refused), pa.string())
             told = [(str(verdict.reason), _sentence(verdict)) for verdict in refused.values()]
@@ -126,6 +122,31 @@ class _Answers(NamedTuple):
     witnesses: "pa.Array"
     outcome: str
     told: Sequence[tuple[str | None, str | None]] = ()
+
+
+def _located(matcher: "Matcher", batch: "EncodedBatch", nodes: "Ints") -> "Iterator[tuple[slice, pa.Array]]":
+    """Yields the locations of nodes, of as many at a time as one Arrow column can hold, mostly of all.
+
+    Profiles share their witnesses: each location is written once and then taken as often as it is asked for.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    from winnow.encoding import locations
+
+    is_asked = np.zeros(batch.path.size, np.bool_)
+    is_asked[nodes] = True
+    distinct = np.flatnonzero(is_asked)
+    text, ends = locations(batch, distinct, paths=matcher.paths, vocabulary=matcher.vocabulary)
+    rank = (np.cumsum(is_asked, dtype=np.int32) - 1)[nodes]
+    size = int(np.diff(ends)[rank].sum())
+    if size > _MAX_TEXT and nodes.size > 1:
+        for half in (slice(0, nodes.size // 2), slice(nodes.size // 2, nodes.size)):
+            for rows, witnesses in _located(matcher, batch, nodes[half]):
+                yield slice(half.start + rows.start, half.start + rows.stop), witnesses
+        return
+    written = pa.StringArray.from_buffers(distinct.size, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(text))
+    yield slice(0, nodes.size), written.take(pa.array(rank))
 
 
 def document_bytes(column: "pa.Array") -> tuple[Any, Any]:

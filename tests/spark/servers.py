@@ -1,0 +1,103 @@
+"""Servers of Spark on loopback for the tests: a standalone cluster, and a Spark Connect server with a token.
+
+Each runs in a process group of its own, which is ended as a whole, and dies with the process that started it.
+"""
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pyspark
+
+SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
+WORKERS = 2
+DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL", "--")
+_SETTINGS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.connect.grpc.binding.address": "127.0.0.1",
+}
+
+
+@contextmanager
+def connect_server(folder: Path, *, master: str = "local[2]") -> Iterator[str]:
+    """Yields the address of a new server, its token included."""
+    port, token = free_port(), secrets.token_hex(16)
+    settings = {
+        **_SETTINGS,
+        "spark.master": master,
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
+    server = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    command = ["org.apache.spark.deploy.SparkSubmit", "--class", server, "--driver-memory", "2g"]
+    command += [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+    # Not among the arguments, which every user of the machine can see.
+    with running(folder / "connect.log", *command, "spark-internal", SPARK_CONNECT_AUTHENTICATE_TOKEN=token) as process:
+        wait_for_words(folder / "connect.log", "Spark Connect server started", process)
+        yield f"sc://localhost:{port}/;token={token}"  # with a token, pyspark takes only this name for a plain channel
+
+
+@contextmanager
+def standalone_cluster(folder: Path) -> Iterator[str]:
+    """Yields the address of one master with two workers of one core."""
+    port = str(free_port())
+    address = f"spark://127.0.0.1:{port}"
+    common = ("--host", "127.0.0.1", "--webui-port", "0")
+    with ExitStack() as cluster:
+        log = folder / "master.log"
+        process = cluster.enter_context(running(log, "org.apache.spark.deploy.master.Master", *common, "--port", port))
+        wait_for_words(log, "New state: ALIVE", process)
+        for number in range(WORKERS):
+            log = folder / f"worker{number}.log"
+            options = (*common, "--cores", "1", "--memory", "2g", "--work-dir", str(folder / "work"), address)
+            process = cluster.enter_context(running(log, "org.apache.spark.deploy.worker.Worker", *options))
+            wait_for_words(log, "Successfully registered", process)
+        yield address
+
+
+@contextmanager
+def running(log: Path, *arguments: str, **environment: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """A class of Spark's in a process of its own, ended together with all that it has started."""
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, **environment}
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [*DIE_WITH_PARENT, str(SPARK_CLASS), *arguments],
+            env=environment,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def wait_for_words(log: Path, words: str, process: "subprocess.Popen[bytes]", seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while words not in (text := log.read_text(errors="replace")):
+        assert process.poll() is None, text
+        assert time.monotonic() < deadline, text
+        time.sleep(0.2)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
