@@ -7,7 +7,7 @@
 ([('p3', 'syntax_error')], [('b.xml', 'malformed')])
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
@@ -105,7 +105,7 @@ class Matcher:
         self.refused: list[RefusedDocument] = []
         self.undecided: list[UndecidedPair] = []
         self.funnel = Funnel()
-        self._limits, self._evaluation = limits, evaluation
+        self._limits, self.evaluation = limits, evaluation
         self._encoder = Encoder(self.vocabulary, self.paths)
         self.symbols = PathSymbols(self.paths, self.vocabulary)
         self._profiles = ProfileTable()
@@ -194,11 +194,19 @@ class Matcher:
         batch = self._encoder.encode_buffer(data, offsets, values=self.engine.needs_values)
         return self._match(batch, lambda d: data[offsets[d] : offsets[d + 1]].tobytes())
 
-    def match_encoded(self, batch: EncodedBatch) -> BatchMatches:
-        """One batch that was encoded with this matcher's tables, with values where profiles ask for them."""
-        if self._hybrid:
+    def match_encoded(self, batch: EncodedBatch, content: Callable[[int], bytes] | None = None) -> BatchMatches:
+        """One batch that was encoded with this matcher's tables, with values where profiles ask for them.
+
+        `content` gives the bytes of a document: libxml2 decides some profiles.
+        """
+        if self._hybrid and content is None:
             raise UsageError("content_needed", "libxml2 decides some profiles", hint="match the contents")
-        return self._match(batch, None)
+        return self._match(batch, content)
+
+    @property
+    def has_hybrid(self) -> bool:
+        """libxml2 decides some of the profiles, so the bytes of documents are needed."""
+        return bool(self._hybrid)
 
     def _encode(
         self, names: list[str | int], contents: list[bytes], *, trusted: bool
@@ -270,7 +278,7 @@ class Matcher:
             witnesses = witnesses.copy()
             symbols = self.symbols.signed()
             witnesses[hybrid], reasons = decide(
-                batch, asked, self._hybrid, content=content, symbols=symbols, limits=self._evaluation
+                batch, asked, self._hybrid, content=content, symbols=symbols, limits=self.evaluation
             )
             kept = witnesses >= 0
             documents, slots, witnesses = documents[kept], slots[kept], witnesses[kept]

@@ -42,15 +42,21 @@ class PathTable:
         [0, 1, 2]
         """
         table = cls()
+        table.fill(parents, symbols)
+        return table
+
+    def fill(self, parents: Ints, symbols: Ints) -> None:
+        """Gives an empty table these paths, numbered from 1, parents first."""
         count = parents.size + 1
+        if len(self) > 1:
+            raise DataError("path_conflict", "the table has paths already")
         if (parents < 0).any() or (parents >= np.arange(1, count)).any():
             raise DataError("path_gap", "a path comes before its parent")
         if np.unique(parents.astype(np.int64) << 32 | symbols).size < parents.size:
             raise DataError("path_conflict", "a label under one path has two paths")
-        table._count = count
-        table._parents, table._symbols = (np.append(-1, column).astype(np.int32) for column in (parents, symbols))
-        table._depths = _depths(table._parents)
-        return table
+        self._count, self._by_step = count, None
+        self._parents, self._symbols = (np.append(-1, column).astype(np.int32) for column in (parents, symbols))
+        self._depths = _depths(self._parents)
 
     def __len__(self) -> int:
         return self._count

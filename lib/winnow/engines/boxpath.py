@@ -65,6 +65,11 @@ class BoxPath(Engine):
         self._always.extend(np.setdiff1d(np.arange(new.start, new.stop), lines.owner))
         self._accesses = None
 
+    @property
+    def holds_everywhere(self) -> bool:
+        """Some pattern has no branch, so every document satisfies it."""
+        return bool(len(self._always))
+
     def _match(self, batch: EncodedBatch) -> Matches:
         known = self._pure.places // 2
         symbols = self._symbols.signed()

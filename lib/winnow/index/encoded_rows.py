@@ -1,6 +1,6 @@
 """Encoded documents as rows that need no other row, and back: paths are named by content, nodes count within them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,17 +75,28 @@ def decode(rows: pa.RecordBatch, known: KnownPaths, *, values: bool) -> EncodedB
     Raises:
         DataError: a document has a path that is not known.
     """
-    column = rows.column(rows.schema.get_field_index("paths"))
-    path = find(known.codes, column.flatten().to_numpy())
-    if (path < 0).any():
-        raise DataError("paths_stale", "a document has a path that the index was not joined with", hint="run join_paths")
+    column = _column(rows, "paths")
+    path = known_places(column, known)
     nodes, ends = unpack(_column(rows, "nodes"))
     first = np.asarray(column.offsets).astype(np.int64)
     whole = path[np.repeat(first[:-1] - first[0], np.diff(ends)) + nodes].astype(np.int32)
     return restore(whole, ends, known.table, _stored(rows, known.is_attribute) if values else None)
 
 
-def distinct_paths(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def known_places(paths: pa.ListArray, known: KnownPaths) -> Longs:
+    """Returns the numbers of the paths of all documents, one document after the other.
+
+    Raises:
+        DataError: a document has a path that is not known.
+    """
+    places = find(known.codes, paths.flatten().to_numpy())
+    if (places < 0).any():
+        words = "a document has a path that the index was not joined with"
+        raise DataError("paths_stale", words, hint="run join_paths first")
+    return places
+
+
+def distinct_paths(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Returns, for each path of these documents, its row of the table `paths`, once."""
     seen = np.zeros(0, np.int64)
     shown: dict[int, tuple[str, int]] = {0: ("", 0)}

@@ -1,6 +1,6 @@
 """What workers do with the bytes of documents; Arrow in, Arrow out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 import numpy as np
@@ -19,7 +19,7 @@ _MAX_PATHS = 1 << 21  # documents are hostile: a worker that has met so many pat
 _REFUSED = pa.struct([("reason", pa.string()), ("line", pa.int64()), ("column", pa.int64()), ("message", pa.string())])
 
 
-def encode_documents(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def encode_documents(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Turns document_id, content and encoding into columns of `encoded_documents`."""
     rows = DocumentRows()
     for batch in batches:

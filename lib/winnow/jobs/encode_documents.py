@@ -8,7 +8,7 @@ once, encode what is left, once.
 """
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -107,13 +107,13 @@ def quarantined(refused: DataFrame, sources: DataFrame, documents: DataFrame) ->
     )
 
 
-def _encode(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+def _encode(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
     from winnow.jobs.document_tasks import encode_documents
 
     return encode_documents(batches)
 
 
-def _distinct_paths(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+def _distinct_paths(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
     from winnow.index.encoded_rows import distinct_paths
 
     return distinct_paths(batches)

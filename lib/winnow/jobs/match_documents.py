@@ -1,0 +1,274 @@
+"""Ask the documents of some intervals what is still to be asked, and stage the answers.
+
+Reads:  encoded_documents, documents, profiles, profile_patterns, paths, path_branches, runs
+Writes: matches_staged and runs, for each interval that has something to ask
+
+Documents that were never asked meet all profiles. Documents that were asked before meet the profiles that came since,
+and of these documents only those with a path that the new profiles name. libxml2 decides hybrid profiles, for which
+the bytes are read again.
+"""
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
+from winnow.jobs.join_paths import require_joined
+from winnow.jobs.match_tasks import ANSWERS, ASKED_COLUMNS, FILE, MatchEncoded, write_asked_profiles, write_joined_paths
+from winnow.jobs.publish_matches import finish_publications
+from winnow.jobs.report import RunReport
+from winnow.ledger import Change, Outcome, Plan, Run, newest_published, plan_interval
+from winnow.spark.places import Place
+from winnow.tables import Lake, Tables, Transaction, contract
+from winnow.tables.small import read_one, read_small
+
+INPUTS = ("encoded_documents", "profiles", "profile_patterns", "paths", "path_branches")
+MAX_SHARD_PROFILES = 500_000  # profiles of one matcher: about 1 GB of a worker's memory, shared by those of a machine
+_ENCODED = ("document_id", "ingest_date", "paths", "nodes", "spans", "values")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    lake: Lake
+    dates: tuple[dt.date, ...]
+    run_id: str  # unique: no two runs share one
+    engine: str = "boxpath"
+    full: bool = False
+    only: str | None = None
+    shard: int = MAX_SHARD_PROFILES
+    evaluation: EvaluationLimits = DEFAULT_EVALUATION
+
+
+@dataclass(frozen=True)
+class Question:
+    """Index files for some profiles, one per shard, and what their answers need."""
+
+    asked: tuple[str, ...]
+    joined: str
+    profiles: int
+    hybrid: int
+
+
+def run(spark: SparkSession, config: Config) -> RunReport:
+    report = RunReport("match_documents")
+    tables = config.lake.open(spark)
+    tables.create("matches_staged", "runs")
+    with report.stage("plan"):
+        for date in config.dates:
+            finish_publications(tables, date)
+        versions = tables.versions(*INPUTS)
+        profiles = tables.read("profiles", version=versions["profiles"])
+        revision = newest_revision(profiles)
+        plans = {date: plan(tables, date, versions, revision, config) for date in config.dates}
+        work = {date: plan for date, plan in plans.items() if not plan.is_done}
+    report.counts = {"dates": len(plans), "to publish": len(work), "documents": 0, "matches": 0}
+    if not work:
+        return report
+    require_joined(tables)
+    with report.stage("matcher"):
+        asker = _Asker(tables, versions, config)
+        frames = [frame for date, own in work.items() for frame in asker.answers(date, own)]
+    with report.stage("match"):
+        stage = staged(reduce(DataFrame.unionByName, frames), config.run_id) if frames else None
+        if stage is not None:
+            tables.append("matches_staged", stage, Transaction(f"matches_staged/{config.run_id}"))
+        version = tables.version("matches_staged")
+    with report.stage("record"):
+        inputs = versions | {"matches_staged": version}
+        rows = [_row(date, own, config, inputs, asker) for date, own in work.items()]
+        tables.append("runs", _runs(spark, rows), Transaction(f"runs/{config.run_id}"))
+        own_rows = tables.read("matches_staged", version=version).where(sf.col("run_id") == config.run_id)
+        report.counts |= totals(own_rows)
+    report.counts["profiles asked"] = max(asker.profiles_asked.values(), default=0)
+    return report
+
+
+def newest_revision(profiles: DataFrame) -> int:
+    found = read_one(
+        profiles.agg(sf.max(sf.greatest("since", "changed", sf.coalesce("until", "since"))).alias("newest"))
+    )
+    return int(found["newest"] or 0)
+
+
+def plan(tables: Tables, date: dt.date, versions: dict[str, int], revision: int, config: Config) -> Plan:
+    """Reads what an interval has and was asked, and decides."""
+    runs = [Run.of(row.asDict()) for row in read_small(tables.read("runs").where(sf.col("match_date") == sf.lit(date)))]
+    ledger = newest_published(runs)
+    encoded = tables.read("encoded_documents", version=versions["encoded_documents"], interval=date)
+    batches = {row["batch"]: row["count"] for row in read_small(encoded.groupBy("batch").count())}
+    profiles = tables.read("profiles", version=versions["profiles"])
+    change = change_since(profiles, date, ledger.revision) if ledger else Change(0, 0)
+    only = config.only is not None
+    return plan_interval(ledger, batches, change, revision=revision, full=config.full, only=only)
+
+
+def change_since(profiles: DataFrame, date: dt.date, revision: int) -> Change:
+    """Counts what has become of the profiles since a revision, as far as an interval is concerned."""
+    is_new = f"since > {revision} OR changed > {revision}"
+    was_asked = f"since <= {revision} AND (until IS NULL OR until > {revision})"
+    counts = profiles.agg(
+        sf.count_if(sf.expr(f"({required_on(date)}) AND ({is_new})")).alias("added"),
+        sf.count_if(sf.expr(f"({was_asked}) AND (until > {revision} OR changed > {revision})")).alias("withdrawn"),
+    )
+    return Change(**read_one(counts))
+
+
+def required_on(date: dt.date) -> str:
+    """The profiles that an interval is asked, as a condition."""
+    day = f"DATE'{date}'"
+    return f"state = 'active' AND coalesce(valid_from <= {day}, true) AND coalesce({day} < valid_to, true)"
+
+
+def staged(answers: DataFrame, run_id: str) -> DataFrame:
+    """Returns answers as rows of the stage, each with a checksum of what it says."""
+    return (
+        answers.withColumn("checksum", sf.xxhash64("document_id", "shard", "profiles", "witnesses"))
+        .withColumn("run_id", sf.lit(run_id))
+        .select(*contract("matches_staged").names)
+    )
+
+
+def totals(stage: DataFrame) -> dict[str, int]:
+    found = read_one(
+        stage.agg(
+            sf.count_if(sf.col("shard") == 0).alias("documents"),
+            sf.coalesce(sf.sum("candidates"), sf.lit(0)).alias("candidates"),
+            sf.coalesce(sf.sum("verified"), sf.lit(0)).alias("verified"),
+            sf.coalesce(sf.sum(sf.size("profiles")), sf.lit(0)).alias("matches"),
+            sf.coalesce(sf.sum(sf.size("undecided")), sf.lit(0)).alias("undecided"),
+        )
+    )
+    return {name: int(value) for name, value in found.items()}
+
+
+class _Asker:
+    """Makes index files for the questions of a run, each once, and the frames that answer them."""
+
+    def __init__(self, tables: Tables, versions: dict[str, int], config: Config) -> None:
+        self._tables, self._versions, self._config = tables, versions, config
+        self._place = Place(tables.lake.index_location, tables.lake.filesystem_options)
+        self._questions: dict[int | None, Question] = {}
+        self._joined = ""
+        self.profiles_asked: dict[dt.date, int] = {}
+
+    def answers(self, date: dt.date, plan: Plan) -> list[DataFrame]:
+        """Returns the answers of new batches to all profiles, and of the others to those that came since."""
+        encoded = self._tables.read(
+            "encoded_documents", version=self._versions["encoded_documents"], interval=date
+        ).where("refused IS NULL")
+        frames = []
+        is_new = sf.col("batch").isin(list(plan.new_batches))
+        if plan.new_batches:
+            frames += self._asked(date, encoded.where(is_new), None)
+        if plan.asked_since is not None:
+            frames += self._asked(date, encoded.where(~is_new), plan.asked_since)
+        return frames
+
+    def _asked(self, date: dt.date, encoded: DataFrame, since: int | None) -> list[DataFrame]:
+        question = self._question(since)
+        self.profiles_asked.setdefault(date, question.profiles)
+        rows = encoded.select(*_ENCODED)
+        if question.hybrid:
+            documents = self._tables.read("documents", interval=date).select("document_id", "content", "encoding")
+            rows = rows.join(documents, "document_id")
+        return [
+            rows.mapInArrow(
+                MatchEncoded(self._place, file, question.joined, self._config.evaluation, since is not None), ANSWERS
+            ).withColumn("shard", sf.lit(shard))
+            for shard, file in enumerate(question.asked)
+        ]
+
+    def _question(self, since: int | None) -> Question:
+        if since not in self._questions:
+            self._questions[since] = self._ask(since)
+        return self._questions[since]
+
+    def _ask(self, since: int | None) -> Question:
+        profiles = self._tables.read("profiles", version=self._versions["profiles"]).where("state = 'active'")
+        if since is not None:
+            profiles = profiles.where((sf.col("since") > since) | (sf.col("changed") > since))
+        if self._config.only is not None:
+            profiles = profiles.where(sf.col("profile_id").rlike(glob_pattern(self._config.only)))
+        patterns = self._tables.read("profile_patterns", version=self._versions["profile_patterns"])
+        shards = -(-read_one(profiles.agg(sf.count("*").alias("count")))["count"] // self._config.shard)
+        written = read_small(
+            asked_profiles(profiles, patterns, shards)
+            .groupBy("shard")
+            .applyInArrow(write_asked_profiles(self._place, self._config.engine), FILE)
+        )
+        by_shard = sorted(written, key=lambda row: row["shard"])
+        return Question(
+            tuple(row["file"] for row in by_shard),
+            self._joined_paths(),
+            sum(row["profiles"] for row in written),
+            sum(row["hybrid"] for row in written),
+        )
+
+    def _joined_paths(self) -> str:
+        if not self._joined:
+            paths = self._tables.read("paths", version=self._versions["paths"]).select(
+                "path_id", "parent_id", "label", "depth"
+            )
+            pairs = self._tables.read("path_branches", version=self._versions["path_branches"])
+            whole = sf.lit(0).alias("whole")
+            grouped = paths.groupBy(whole).cogroup(pairs.groupBy(whole))
+            self._joined = read_one(grouped.applyInArrow(write_joined_paths(self._place), FILE))["file"]
+        return self._joined
+
+
+def asked_profiles(profiles: DataFrame, profile_patterns: DataFrame, shards: int) -> DataFrame:
+    """Returns profiles with their patterns, those that mean alike in one shard."""
+    lean = "transform(patterns, p -> struct(p.pattern_id, p.twig, p.labels, p.tests)) AS patterns"
+    compiled = profile_patterns.where("class <> 'rejected'").selectExpr("xpath_id", "class", lean)
+    shard = sf.pmod(sf.xxhash64("xpath_id"), sf.lit(max(shards, 1))).cast("int")
+    names = [column.split(" ")[0] for column in ASKED_COLUMNS.split("array<struct")[0].split(", ") if column]
+    return profiles.join(compiled, "xpath_id").withColumn("shard", shard).select(*names)
+
+
+def glob_pattern(glob: str) -> str:
+    """Returns a glob of profile ids, with `*` and `?`, as a regular expression.
+
+    >>> glob_pattern("desk-7.*")
+    '^desk\\\\-7\\\\..*$'
+    """
+    import re
+
+    return "^" + "".join({"*": ".*", "?": "."}.get(letter, re.escape(letter)) for letter in glob) + "$"
+
+
+def _row(date: dt.date, plan: Plan, config: Config, inputs: dict[str, int], asker: _Asker) -> dict[str, object]:
+    return {
+        "run_id": config.run_id,
+        "match_date": date,
+        "outcome": str(Outcome.STAGED),
+        "mode": str(plan.mode),
+        "engine": config.engine,
+        "only": config.only,
+        "batches": list(plan.batches),
+        "new_batches": list(plan.new_batches),
+        "documents": plan.documents,
+        "revision": plan.revision,
+        "asked_since": plan.asked_since,
+        "inputs": {name: version for name, version in inputs.items() if name != "matches_staged"},
+        "base_run": plan.base_run,
+        "staged_version": inputs["matches_staged"],
+        "published_version": None,
+        "profiles_asked": asker.profiles_asked.get(date, 0),
+        "planned_at": dt.datetime.now(dt.UTC),
+        "published_at": None,
+    }
+
+
+def _runs(spark: SparkSession, rows: Iterable[dict[str, object]]) -> DataFrame:
+    names = contract("runs").names
+    return spark.createDataFrame([tuple(row[name] for name in names) for row in rows], contract("runs").row_type)
+
+
+def staged_dates(tables: Tables, run_id: str) -> list[dt.date]:
+    """Returns the intervals for which a run has staged something."""
+    rows = tables.read("runs").where((sf.col("run_id") == run_id) & (sf.col("outcome") == str(Outcome.STAGED)))
+    return sorted(row["match_date"] for row in read_small(rows.select("match_date")))

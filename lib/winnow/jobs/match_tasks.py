@@ -1,0 +1,235 @@
+"""What workers do to match encoded documents; Arrow in, Arrow out. Everything heavy is imported inside."""
+
+import io
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from winnow.spark.places import Place, cached
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    from winnow.deciding import EvaluationLimits
+    from winnow.encoding import EncodedBatch
+    from winnow.index.asked_profiles import ReadyProfiles
+    from winnow.matcher import BatchMatches
+
+ASKED_COLUMNS = (
+    "shard int, profile_key long, valid_from date, valid_to date, xpath string, namespaces map<string,string>,"
+    " ordered boolean, class string, patterns array<struct<pattern_id: long, twig: array<int>, labels: array<string>,"
+    " tests: array<string>>>"
+)
+FILE = "shard int, file string, bytes long, profiles long, hybrid long"
+ANSWERS = (
+    "document_id string, match_date date, profiles array<long>, witnesses array<string>,"
+    " undecided array<struct<profile_key: long, reason: string, message: string>>, candidates long, verified long"
+)
+_BYTES, _DOCUMENTS = 4 << 20, 500  # of one call of the kernels
+
+
+def write_asked_profiles(place: Place, engine: str) -> "Callable[[pa.Table], pa.Table]":
+    """Returns what builds the matcher of one shard of the profiles and writes it to a place, named by its content."""
+
+    def write(table: "pa.Table") -> "pa.Table":  # Spark counts the arguments of a function, and those of nothing else
+        import pyarrow as pa
+
+        from winnow.index.asked_profiles import ask
+
+        name, size = _write(place, ask(table, engine))
+        hybrid = sum(kind == "hybrid" for kind in table.column("class").to_pylist())
+        row = {"shard": table.column("shard")[0].as_py(), "file": name, "bytes": size}
+        return pa.Table.from_pylist([row | {"profiles": len(table), "hybrid": hybrid}], _file_schema())
+
+    return write
+
+
+def write_joined_paths(place: Place) -> "Callable[[pa.Table, pa.Table], pa.Table]":
+    """Returns what writes all paths, and their pairs with branches, to a place, named by their content."""
+
+    def write(paths: "pa.Table", pairs: "pa.Table") -> "pa.Table":
+        import pyarrow as pa
+
+        from winnow.index.asked_profiles import join_paths_of
+
+        name, size = _write(place, join_paths_of(paths, pairs))
+        row = {"shard": 0, "file": name, "bytes": size, "profiles": 0, "hybrid": 0}
+        return pa.Table.from_pylist([row], _file_schema())
+
+    return write
+
+
+@dataclass(frozen=True)
+class MatchEncoded:
+    """The function of `mapInArrow` over rows of encoded_documents: one row of answers for each document.
+
+    With `content` among the columns libxml2 decides what it has to. Documents that none of the profiles can hold in
+    are passed over where `only_hits`, and so are those that turn out to have no answer.
+    """
+
+    place: Place
+    asked: str
+    joined: str
+    evaluation: "EvaluationLimits"
+    only_hits: bool
+
+    def __call__(self, batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        ready = self._open()
+        for batch in batches:
+            for rows in _pieces(batch):
+                chosen = _relevant(rows, ready) if self.only_hits else rows
+                if chosen.num_rows:
+                    yield self._answers(chosen, ready)
+
+    def _open(self) -> "ReadyProfiles":
+        key = (self.asked, self.joined)
+        if key not in _ready:
+            from winnow.index.asked_profiles import make_ready
+            from winnow.spark.index_file import open_index
+
+            _ready.clear()  # a worker serves one question at a time: it lets go of the earlier before it opens the next
+            asked, joined = (open_index(cached(self.place, name)) for name in key)
+            _ready[key] = make_ready(asked, joined, self.evaluation)
+        return _ready[key]
+
+    def _answers(self, rows: "pa.RecordBatch", ready: "ReadyProfiles") -> "pa.RecordBatch":
+        import numpy as np
+
+        from winnow.index.encoded_rows import decode
+
+        matcher = ready.asked.matcher
+        batch = decode(rows, ready.paths, values=matcher.engine.needs_values)
+        found = matcher.match_encoded(batch, _content(rows))
+        dates = rows.column(rows.schema.get_field_index("ingest_date"))
+        valid = _validity(dates, found, ready)
+        answers = _answer_rows(rows, batch, found, valid, ready)
+        if not self.only_hits:
+            return answers
+        undecided = answers.column("undecided").value_lengths().to_numpy(zero_copy_only=False)
+        hits = answers.column("profiles").value_lengths().to_numpy(zero_copy_only=False)
+        import pyarrow as pa
+
+        return answers.filter(pa.array(np.asarray(hits + undecided > 0)))
+
+
+_ready: "dict[tuple[str, str], ReadyProfiles]" = {}
+
+
+def _write(place: Place, value: Any) -> tuple[str, int]:
+    from winnow.spark.index_file import write_index
+
+    content = io.BytesIO()
+    name = f"{write_index(value, content)}.winnow"
+    aside = f".{name}.{id(content)}"
+    with place.open_output(aside) as out:
+        out.write(content.getbuffer())
+    place.rename(aside, name)
+    return name, content.tell()
+
+
+def _file_schema() -> "pa.Schema":
+    import pyarrow as pa
+
+    number = pa.int64()
+    names = [("shard", pa.int32()), ("file", pa.string())]
+    return pa.schema([*names, ("bytes", number), ("profiles", number), ("hybrid", number)])
+
+
+def _pieces(batch: "pa.RecordBatch") -> "Iterator[pa.RecordBatch]":
+    from winnow.jobs.document_tasks import pieces
+
+    return pieces(batch, batch.schema.get_field_index("values"))
+
+
+def _relevant(rows: "pa.RecordBatch", ready: "ReadyProfiles") -> "pa.RecordBatch":
+    """Returns the documents with a path that some branch of the profiles has: without one no pattern holds."""
+    import numpy as np
+    import pyarrow as pa
+
+    from winnow.index.encoded_rows import known_places
+
+    column = rows.column(rows.schema.get_field_index("paths"))
+    hits = np.concatenate([[0], np.cumsum(ready.wanted[known_places(column, ready.paths)])])
+    bounds = np.asarray(column.offsets) - column.offsets[0].as_py()
+    return rows.filter(pa.array(hits[bounds[1:]] > hits[bounds[:-1]]))
+
+
+def _content(rows: "pa.RecordBatch") -> Any:
+    at = rows.schema.get_field_index("content")
+    if at < 0:
+        return None
+    from winnow.jobs.document_tasks import in_utf8
+
+    return in_utf8(rows).__getitem__
+
+
+def _validity(dates: "pa.Array", found: "BatchMatches", ready: "ReadyProfiles") -> "np.ndarray[Any, Any]":
+    """Which of the matches are of profiles that are valid on the document's date."""
+    import numpy as np
+    import pyarrow as pa
+
+    days = dates.cast(pa.int32()).to_numpy()[found.documents]
+    slots = found.profiles
+    return np.asarray((ready.asked.valid_from[slots] <= days) & (days < ready.asked.valid_to[slots]))
+
+
+def _answer_rows(
+    rows: "pa.RecordBatch",
+    batch: "EncodedBatch",
+    found: "BatchMatches",
+    valid: "np.ndarray[Any, Any]",
+    ready: "ReadyProfiles",
+) -> "pa.RecordBatch":
+    import numpy as np
+    import pyarrow as pa
+
+    documents, keys = found.documents[valid], ready.asked.keys[found.profiles[valid]]
+    order = np.lexsort((keys, documents))
+    ends = np.concatenate([[0], np.cumsum(np.bincount(documents, minlength=rows.num_rows))]).astype(np.int32)
+    offsets = pa.array(ends)
+    counters = np.zeros((2, rows.num_rows), np.int64)
+    counters[:, 0] = found.funnel.candidates, found.funnel.verified  # of the whole batch
+    columns = {
+        "document_id": rows.column(rows.schema.get_field_index("document_id")),
+        "match_date": rows.column(rows.schema.get_field_index("ingest_date")),
+        "profiles": pa.ListArray.from_arrays(offsets, pa.array(keys[order])),
+        "witnesses": pa.ListArray.from_arrays(offsets, _locations(batch, found.witnesses[valid][order], ready)),
+        "undecided": _undecided(rows, found, ready),
+        "candidates": pa.array(counters[0]),
+        "verified": pa.array(counters[1]),
+    }
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _locations(batch: "EncodedBatch", nodes: Any, ready: "ReadyProfiles") -> "pa.Array":
+    """Profiles share their witnesses: each location is written once and then taken as often as it is asked for."""
+    import numpy as np
+    import pyarrow as pa
+
+    from winnow.encoding import locations
+
+    is_asked = np.zeros(batch.path.size, np.bool_)
+    is_asked[nodes] = True
+    matcher = ready.asked.matcher
+    text, ends = locations(batch, np.flatnonzero(is_asked), paths=matcher.paths, vocabulary=matcher.vocabulary)
+    written = pa.LargeStringArray.from_buffers(ends.size - 1, pa.py_buffer(ends), pa.py_buffer(text))
+    rank = (np.cumsum(is_asked, dtype=np.int32) - 1)[nodes]
+    return written.take(pa.array(rank)).cast(pa.string())
+
+
+def _undecided(rows: "pa.RecordBatch", found: "BatchMatches", ready: "ReadyProfiles") -> "pa.Array":
+    import pyarrow as pa
+
+    pair = pa.struct([("profile_key", pa.int64()), ("reason", pa.string()), ("message", pa.string())])
+    told: list[list[dict[str, Any]]] = [[] for _ in range(rows.num_rows)] if found.undecided_documents.size else []
+    dates = rows.column(rows.schema.get_field_index("ingest_date")).to_pylist() if told else []
+    pairs = zip(
+        found.undecided_documents.tolist(), found.undecided_profiles.tolist(), found.undecided_reasons, strict=True
+    )
+    for document, slot, (reason, message) in pairs:
+        if ready.asked.valid_on(dates[document])[slot]:
+            key = int(ready.asked.keys[slot])
+            told[document].append({"profile_key": key, "reason": str(reason), "message": message})
+    return pa.array(told or list(itertools.repeat([], rows.num_rows)), pa.list_(pair))

@@ -1,0 +1,91 @@
+"""All jobs of some data intervals in one session: encode, index, join, match, publish.
+
+Each job is a transaction of its own, so a run that was killed is finished by the next one. When another run got ahead
+of this one half-way, what is still open is planned anew.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from pyspark.sql import SparkSession
+
+from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
+from winnow.errors import TransientError
+from winnow.jobs import build_index, encode_documents, encode_profiles, join_paths, match_documents, publish_matches
+from winnow.jobs.report import RunReport, all_of
+from winnow.tables import Lake
+
+ATTEMPTS = 5
+_OVERTAKEN = {"interval_moved", "index_stale", "paths_stale", "table_conflict"}
+Gate = Callable[[dt.date, str], RunReport]  # what stands between staged and published, by date and run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    lake: Lake
+    dates: tuple[dt.date, ...]
+    run_id: str
+    engine: str = "boxpath"
+    full: bool = False
+    only: str | None = None
+    shard: int = match_documents.MAX_SHARD_PROFILES
+    partition: int = build_index.PARTITION_BRANCHES
+    evaluation: EvaluationLimits = DEFAULT_EVALUATION
+
+
+def new_run_id(given: str = "run") -> str:
+    """Returns a name that no other run has, which begins as given."""
+    return f"{given}-{uuid.uuid4().hex[:12]}"
+
+
+def run(spark: SparkSession, config: Config, gate: Gate | None = None) -> Iterator[RunReport]:
+    """Yields the report of each job as soon as it is done."""
+    for attempt in range(ATTEMPTS):
+        own = config if not attempt else replace(config, run_id=new_run_id(config.run_id), full=False)
+        try:
+            yield from _jobs(spark, own, gate)
+        except TransientError as error:
+            if error.code not in _OVERTAKEN or attempt == ATTEMPTS - 1:
+                raise
+        else:
+            return
+
+
+def prepare(spark: SparkSession, config: Config) -> Iterator[RunReport]:
+    """Encodes what is new, and brings the index up to date."""
+    lake, run_id = config.lake, config.run_id
+    for date in config.dates:
+        yield encode_documents.run(spark, encode_documents.Config(lake=lake, date=date, run_id=run_id))
+    yield encode_profiles.run(spark, encode_profiles.Config(lake=lake))
+    yield build_index.run(spark, build_index.Config(lake=lake, run_id=run_id, partition=config.partition))
+    yield join_paths.run(spark, join_paths.Config(lake=lake, run_id=run_id))
+
+
+def _jobs(spark: SparkSession, config: Config, gate: Gate | None) -> Iterator[RunReport]:
+    yield from prepare(spark, config)
+    matched = match_documents.run(
+        spark,
+        match_documents.Config(
+            lake=config.lake,
+            dates=config.dates,
+            run_id=config.run_id,
+            engine=config.engine,
+            full=config.full,
+            only=config.only,
+            shard=config.shard,
+            evaluation=config.evaluation,
+        ),
+    )
+    yield matched
+    staged = match_documents.staged_dates(config.lake.open(spark), config.run_id)
+    yield from all_of(_publish(spark, config, gate, date) for date in staged)
+
+
+def _publish(spark: SparkSession, config: Config, gate: Gate | None, date: dt.date) -> Iterator[RunReport]:
+    if gate:
+        yield gate(date, config.run_id)
+    yield publish_matches.run(
+        spark, publish_matches.Config(lake=config.lake, date=date, run_id=config.run_id, audited=gate is not None)
+    )
