@@ -26,6 +26,9 @@ SPARK = (
     "winnow.pipeline.run",
     "winnow.quality",
     "winnow.spark",
+    "winnow.bench.spark_pipeline",
+    "winnow.jobs",
+    "winnow.tables",
 )
 seen = 0
 for module in pkgutil.walk_packages(winnow.__path__, "winnow."):

@@ -7,8 +7,10 @@ that no value passes; and where every branch is found but not on one node, that 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from winnow.deciding import DEFAULT_EVALUATION, EvaluationLimits, Judge, Undecided, hybrid_of
-from winnow.deciding.judge import size_of
+from winnow.deciding.judge import Judge, size_of
+from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
+from winnow.deciding.profile import hybrid_of
+from winnow.deciding.undecided import Undecided
 from winnow.parsing import parse
 from winnow.xpath import Compiled, Node, Pattern, branches, compile_profile, pattern_text
 from winnow.xpath.reference import Doc, candidates, chosen, pattern_holds, read

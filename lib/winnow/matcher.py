@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from winnow import engines
 from winnow.arrays.types import Bytes, Ints, Longs
-from winnow.deciding import DEFAULT_EVALUATION, EvaluationLimits, Undecided
+from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
+from winnow.deciding.undecided import Undecided
 from winnow.documents.acceptance import encode_accepted, encode_accepted_buffer
 from winnow.encoding import EncodedBatch, Encoder, PathTable, Status, Vocabulary, locate
 from winnow.encoding.select import select_documents

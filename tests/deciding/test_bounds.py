@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from winnow import Matcher
-from winnow.deciding import EvaluationLimits, HybridProfile, Judge, Undecided, hybrid_of
-from winnow.deciding.judge import size_of
+from winnow.deciding.judge import Judge, size_of
+from winnow.deciding.limits import EvaluationLimits
+from winnow.deciding.profile import HybridProfile, hybrid_of
+from winnow.deciding.undecided import Undecided
 from winnow.explain import explain
 from winnow.matcher import UndecidedPair
 from winnow.xpath import compile_profile

@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from winnow.deciding import DEFAULT_EVALUATION, HybridProfile, Judge, hybrid_of
-from winnow.deciding.judge import rough_size, size_of
+from winnow.deciding.judge import Judge, rough_size, size_of
+from winnow.deciding.limits import DEFAULT_EVALUATION
+from winnow.deciding.profile import HybridProfile, hybrid_of
 from winnow.deciding.question import Document
 from winnow.encoding import Encoder, PathTable, Vocabulary
 from winnow.xpath import compile_profile

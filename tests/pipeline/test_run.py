@@ -22,7 +22,7 @@ from lakes import (
 from pyspark.sql import SparkSession
 
 from checksums import by_delta_rs, by_duckdb, by_spark
-from winnow.deciding import EvaluationLimits
+from winnow.deciding.limits import EvaluationLimits
 from winnow.errors import DataError
 from winnow.generate.sample import make_profiles, write_sample
 from winnow.jobs.report import RunReport

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import winnow.xpath
-from winnow.deciding import DEFAULT_EVALUATION, Why
+from winnow.deciding.limits import DEFAULT_EVALUATION
+from winnow.deciding.undecided import Why
 from winnow.xpath import DEFAULT_LIMITS, Rejected, compile_profile
 from winnow.xpath.fragment import FRAGMENT, Row, table
 

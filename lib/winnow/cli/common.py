@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from winnow.errors import UsageError
 
 if TYPE_CHECKING:
-    from winnow.deciding import EvaluationLimits
+    from winnow.deciding.limits import EvaluationLimits
     from winnow.ingest.expansion import ExpansionLimits
 
 
@@ -149,7 +149,7 @@ def add_evaluation_arguments(parser: argparse.ArgumentParser) -> None:
 
 def evaluation_of(args: argparse.Namespace) -> "EvaluationLimits":
     """The limits that the arguments name, the others as they are."""
-    from winnow.deciding import DEFAULT_EVALUATION
+    from winnow.deciding.limits import DEFAULT_EVALUATION
 
     return replace(
         DEFAULT_EVALUATION,

@@ -101,9 +101,9 @@ def _prepare(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
 
 
 def _match_documents(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
+    from winnow.jobs.report import all_of
     from winnow.lake.session import open_session
     from winnow.pipeline import match_documents as job
-    from winnow.jobs.report import all_of
 
     check_engine(args)
     dates = dates_and_pending(args, lake)
@@ -121,8 +121,8 @@ def _match_documents(args: argparse.Namespace, lake: str) -> Iterator["RunReport
 
 
 def _publish_matches(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
-    from winnow.pipeline import publish_matches as job
     from winnow.jobs.report import all_of
+    from winnow.pipeline import publish_matches as job
 
     wanted = job.unpublished(lake) if args.pending else {}
     if args.date or args.first or args.last:

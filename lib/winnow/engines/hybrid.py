@@ -6,8 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from winnow.arrays.types import Ints
-from winnow.deciding import EvaluationLimits, HybridProfile, Judge, Undecided, hybrid_of
-from winnow.deciding.judge import rough_size
+from winnow.deciding.judge import Judge, rough_size
+from winnow.deciding.limits import EvaluationLimits
+from winnow.deciding.profile import HybridProfile, hybrid_of
+from winnow.deciding.undecided import Undecided
 from winnow.encoding import EncodedBatch
 
 __all__ = ["Decided", "HybridProfile", "Pairs", "decide", "hybrid_of"]

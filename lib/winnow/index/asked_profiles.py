@@ -5,6 +5,7 @@ profiles, the second with the paths; they are put together when a worker opens t
 """
 
 import datetime as dt
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from winnow.arrays.types import Bytes, Flags, Ints, Longs
-from winnow.deciding import EvaluationLimits, HybridProfile
+from winnow.deciding.limits import EvaluationLimits
+from winnow.deciding.profile import HybridProfile
 from winnow.engines.boxpath import BoxPath
 from winnow.index.codes import line_codes, text_codes
 from winnow.index.encoded_rows import KnownPaths
@@ -113,7 +115,7 @@ def make_ready(asked: AskedProfiles, joined: JoinedPaths, evaluation: Evaluation
     matcher = asked.matcher
     matcher.evaluation = evaluation
     bounds, text = joined.name_ends.tolist(), joined.names.tobytes()
-    names = [text[start:stop].decode() for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
+    names = [text[start:stop].decode() for start, stop in pairwise(bounds)]
     symbols = np.array([matcher.vocabulary.add(name) for name in names], np.int32)
     matcher.paths.fill(joined.parents + 1, symbols[joined.labels])
     codes = np.concatenate([[0], joined.path_ids])

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from winnow.arrays.types import Ints, Longs
-from winnow.deciding import DEFAULT_EVALUATION, EvaluationLimits, HybridProfile
+from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
+from winnow.deciding.profile import HybridProfile
 from winnow.encoding import PathTable, Vocabulary
 from winnow.engines.boxpath import BoxPath
 from winnow.index.codes import line_codes, text_codes

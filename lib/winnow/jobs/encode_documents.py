@@ -108,7 +108,7 @@ def quarantined(refused: DataFrame, sources: DataFrame, documents: DataFrame) ->
 
 
 def _encode(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
-    from winnow.jobs.document_tasks import encode_documents
+    from winnow.index.document_tasks import encode_documents
 
     return encode_documents(batches)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-    from winnow.deciding import EvaluationLimits
+    from winnow.deciding.limits import EvaluationLimits
     from winnow.encoding import EncodedBatch
     from winnow.index.asked_profiles import ReadyProfiles
     from winnow.matcher import BatchMatches
@@ -138,7 +138,7 @@ def _file_schema() -> "pa.Schema":
 
 
 def _pieces(batch: "pa.RecordBatch") -> "Iterator[pa.RecordBatch]":
-    from winnow.jobs.document_tasks import pieces
+    from winnow.index.document_tasks import pieces
 
     return pieces(batch, batch.schema.get_field_index("values"))
 
@@ -160,7 +160,7 @@ def _content(rows: "pa.RecordBatch") -> Any:
     at = rows.schema.get_field_index("content")
     if at < 0:
         return None
-    from winnow.jobs.document_tasks import in_utf8
+    from winnow.index.document_tasks import in_utf8
 
     return in_utf8(rows).__getitem__
 

@@ -25,7 +25,8 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from winnow.arrays.types import Ints
-from winnow.deciding import DEFAULT_EVALUATION, EvaluationLimits, HybridProfile, hybrid_of
+from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
+from winnow.deciding.profile import HybridProfile, hybrid_of
 from winnow.engines import DEFAULT_ENGINE
 from winnow.errors import TransientError
 from winnow.index.assemble import Asked, Joined, Words, assemble

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
-from winnow.deciding import DEFAULT_EVALUATION, EvaluationLimits
+from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
 from winnow.engines import DEFAULT_ENGINE
 from winnow.errors import TransientError
 from winnow.jobs.report import RunReport, all_of

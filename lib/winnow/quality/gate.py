@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from winnow.errors import DataError
-from winnow.lake.store import open_table, read_rows
 from winnow.jobs.report import RunReport
+from winnow.lake.store import open_table, read_rows
 from winnow.quality.answers import Answers
 from winnow.quality.expectations import Verdict, validate
 from winnow.quality.facts import Facts

@@ -94,7 +94,7 @@ def build_partition(table: "pa.Table", engine: str) -> "tuple[Any, list[dict[str
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from winnow.deciding import HybridProfile
+    from winnow.deciding.profile import HybridProfile
     from winnow.index.patterns import add_rows
     from winnow.matcher import Matcher
     from winnow.spark.indexed_profiles import IndexedProfiles

@@ -127,7 +127,7 @@ class Tables:
 
         def commit() -> None:
             with only_writer(self.lake, name):
-                self.spark.sql(f"DELETE FROM {self.lake.table(name)} WHERE {where}").collect()
+                read_one(self.spark.sql(f"DELETE FROM {self.lake.table(name)} WHERE {where}"))
 
         retried(commit, table=name)
         point(f"{name} deleted")
