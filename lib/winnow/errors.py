@@ -3,6 +3,7 @@
 import re
 
 _IN_TRACE = re.compile(r"^winnow\.errors\.(\w+): (\w+): (.*)$", re.MULTILINE)
+_END_OF_TRACE = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(\S.*)$", re.MULTILINE)
 
 
 class WinnowError(Exception):
@@ -49,6 +50,21 @@ def worker_error(error: BaseException) -> WinnowError | None:
     found = _IN_TRACE.search(str(error))
     kind = next((kind for kind in _KINDS if found and kind.__name__ == found[1]), None)
     return kind(found[2], found[3]) if found and kind else None
+
+
+def one_line(error: BaseException) -> str:
+    """Returns what happened in one line; of an error in a worker, the line with which its Python trace ends.
+
+    >>> trace = "Traceback (most recent call last):\\n  File …\\nKeyError: 'x'\\n\\tat org.apache…"
+    >>> one_line(RuntimeError("\\n  See the trace:\\n" + trace))
+    "KeyError: 'x'"
+    >>> one_line(ValueError(" first\\nsecond")), one_line(ValueError())
+    ('first', 'no words')
+    """
+    text = str(error)
+    trace = _END_OF_TRACE.search(text)
+    line = trace[1] if trace else next(filter(str.strip, text.split("\n")), "no words")
+    return " ".join(line.split())
 
 
 _KINDS = (WinnowError, UsageError, DataError, TransientError)

@@ -1,8 +1,10 @@
 """No document stops its date: what acceptance or a later step refuses is a row of quarantine, and the others go on."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from lakes import FIRST, declare, ingest, published, rows, run
 from pyspark.sql import SparkSession
@@ -92,14 +94,34 @@ def assert_stored(lake: str, output: scan._Output, folder: Path) -> None:
         adopt(lake, table, [part for part in parts if part.table == table], {"ingest_date": FIRST}, {})
 
 
-def test_an_error_in_a_worker_keeps_its_code(
+def test_any_other_error_in_a_worker_is_told_in_its_own_words(
     spark: SparkSession, lake: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_: int) -> None:
+    def fail(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        raise KeyError("a column that is not there")
+
+    def job(_: object) -> int:
+        spark.range(1).mapInArrow(fail, "id long").collect()
+        return 0
+
+    monkeypatch.setattr("winnow.cli.status.run", job)
+    assert main(["status", "--lake", lake]) == 1
+    shown = capsys.readouterr().err.splitlines()[-1]
+    assert shown.startswith("winnow: PythonException: KeyError: 'a column that is not there'")
+
+
+@pytest.mark.parametrize("api", ["data frame", "rdd"])
+def test_an_error_in_a_worker_keeps_its_code(
+    spark: SparkSession, lake: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, api: str
+) -> None:
+    def fail(_: object) -> Iterator[pa.RecordBatch]:
         raise DataError("structure_broken", "path_documents does not explain the numbers", hint="encode it again")
 
     def job(_: object) -> int:
-        spark.sparkContext.parallelize([1], 1).map(fail).collect()
+        if api == "rdd":
+            spark.sparkContext.parallelize([1], 1).map(fail).collect()
+        else:
+            spark.range(1).mapInArrow(fail, "id long").collect()
         return 0
 
     monkeypatch.setattr("winnow.cli.status.run", job)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from winnow import __version__
-from winnow.errors import WinnowError, worker_error
+from winnow.errors import WinnowError, one_line, worker_error
 
 # name -> (module, what it does). A module has add_arguments(parser) and run(args) -> exit code.
 COMMANDS = {
@@ -82,8 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # A person gets a sentence; a log keeps everything.
         level = logging.DEBUG if sys.stderr.isatty() else logging.ERROR
         logging.getLogger(__name__).log(level, "unexpected", exc_info=True)
-        words = " ".join(str(error).split("\n", 1)[0].split()) or "no words"
-        print(f"winnow: {type(error).__name__}: {words} (WINNOW_LOG=DEBUG shows where)", file=sys.stderr)
+        print(f"winnow: {type(error).__name__}: {one_line(error)} (WINNOW_LOG=DEBUG shows where)", file=sys.stderr)
         return 1
     return code
 
