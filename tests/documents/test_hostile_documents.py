@@ -39,9 +39,41 @@ def test_whatever_is_accepted_is_encoded_with_the_nodes_of_libxml2(random: Rando
 
 
 @pytest.mark.skipif(not NIGHTLY, reason="a campaign of ten minutes: the nightly setting runs it")
-def test_campaign() -> None:
+def test_campaign(capsys: pytest.CaptureFixture[str]) -> None:
     seed = int(os.environ.get("WINNOW_SEED", time.time_ns() // 10**9))
-    assert campaign(documents=10**9, seconds=600, seed=seed) == []
+    with capsys.disabled():  # its counts are read by people
+        assert campaign(documents=10**9, seconds=600, seed=seed) == []
+
+
+def test_a_campaign_tells_its_counts() -> None:
+    said: list[str] = []
+    campaign(documents=200, seconds=600, seed=1, say=said.append)
+    total, *counts, slowest = said
+    assert total.startswith("seed 1: 200 documents in ")
+    found = {name.strip(): int(line.split()[-1]) for line in counts for name in [line.rsplit(maxsplit=1)[0]]}
+    assert sum(count for name, count in found.items() if name == "accepted" or name.startswith("refused")) == 200
+    assert 0 < found["proven by the scanner"] < found["accepted"]
+    assert slowest.strip().startswith("slowest, times a plain document")
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["", "p:", "q:", "xmlns:", "xmlns:"]), st.sampled_from(["x", "&amp;", "\t"]),
+                  st.sampled_from([0, 1, 30, 3_000, 9_000])),
+        max_size=60,
+    ),
+    st.integers(1, 3),
+)  # fmt: skip
+@settings(max_examples=examples(60))
+def test_long_tags_are_read_as_by_libxml2(attributes: list[tuple[str, str, int]], times: int) -> None:
+    """New names and namespaces are learnt ahead of the scanner, which may be in another context when it comes there."""
+    tag = "<p:a xmlns:p='urn:p' xmlns:q='urn:q'" + "".join(
+        f" {prefix}n{k}='{'u' * (1 + length % 7) if prefix == 'xmlns:' else piece * length}'"
+        for k, (prefix, piece, length) in enumerate(attributes)
+    )
+    content = "<r>" + "".join(f"{tag} last='{k}' xmlns='urn:{k}'><b/></p:a>" for k in range(times)) + "</r>"
+    assert judge(content.encode(), ENCODERS).difference == "", content
+    assert judge(content.encode(), Encoders()).difference == "", content
 
 
 Shape = Callable[[int], bytes]
