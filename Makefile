@@ -31,10 +31,11 @@ test: setup check ## lint, types and all tests, quick setting
 nightly: setup ## the tests in their long setting
 	@WINNOW_NIGHTLY=1 infra/test.sh
 
-check: setup ## lint, format and types; changes nothing
+check: setup ## lint, format, types and layers; changes nothing
 	@.venv/bin/ruff check $(PATHS)
 	@.venv/bin/ruff format --check $(PATHS)
 	@.venv/bin/mypy lib jobs
+	@.venv/bin/lint-imports --no-cache >.winnow/lint-imports.log || { cat .winnow/lint-imports.log; exit 1; }
 	@MYPYPATH=dags:infra/airflow .venv-airflow/bin/mypy dags infra/airflow
 
 format: setup ## format the code

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
-from winnow.jobs.join_paths import require_joined
+from winnow.jobs.index_state import require_joined
 from winnow.jobs.match_tasks import ANSWERS, ASKED_COLUMNS, FILE, MatchEncoded, write_asked_profiles, write_joined_paths
 from winnow.jobs.publish_matches import finish_publications
 from winnow.jobs.report import RunReport

@@ -106,6 +106,12 @@ def schemas_folder() -> Path:
     raise UsageError("schemas_missing", "the table contracts are not installed", hint="reinstall winnow")
 
 
+def table_names() -> list[str]:
+    """Returns the names of all tables that have a contract."""
+    folder = schemas_folder()
+    return sorted({path.parent.name for pattern in ("", "next/") for path in folder.glob(f"{pattern}*/contract.toml")})
+
+
 @cache
 def contract(table: str) -> Contract:
     """Returns the contract of a table.
@@ -117,8 +123,7 @@ def contract(table: str) -> Contract:
         path = schemas_folder() / folder / table / "contract.toml"
         if path.is_file():
             return parse_contract(path.read_text())
-    known = ", ".join(sorted(path.parent.name for path in schemas_folder().glob("*/contract.toml")))
-    raise UsageError("unknown_table", f"no contract for table {table!r}", hint=f"known: {known}")
+    raise UsageError("unknown_table", f"no contract for table {table!r}", hint=f"known: {', '.join(table_names())}")
 
 
 def parse_contract(text: str) -> Contract:

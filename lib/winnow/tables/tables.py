@@ -132,6 +132,21 @@ class Tables:
         retried(commit, table=name)
         point(f"{name} deleted")
 
+    def optimize(self, name: str) -> None:
+        """Merges small files; no row changes."""
+        self._maintain(name, f"OPTIMIZE {self.lake.table(name)}")
+
+    def vacuum(self, name: str, retention_hours: int) -> None:
+        """Removes files that no version of so many hours names."""
+        self._maintain(name, f"VACUUM {self.lake.table(name)} RETAIN {retention_hours} HOURS")
+
+    def _maintain(self, name: str, statement: str) -> None:
+        def commit() -> None:
+            with only_writer(self.lake, name):
+                self.spark.sql(statement)
+
+        retried(commit, table=name)
+
     def _conforming(self, name: str, rows: DataFrame) -> DataFrame:
         contract(name).require(rows.schema, what=f"what is to be written to {name}")
         self.create(name)
