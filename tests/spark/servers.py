@@ -1,4 +1,4 @@
-"""Servers of Spark on loopback for the tests: a standalone cluster, and a Spark Connect server with a token.
+"""Servers on loopback for the tests: a standalone cluster, and a Spark Connect server with a token; an S3 server.
 
 Each runs in a process group of its own, which is ended as a whole, and dies with the process that started it.
 """
@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pyspark
 
@@ -70,13 +71,32 @@ def standalone_cluster(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
+def s3_server(folder: Path) -> Iterator[str]:
+    """Yields the host and port of an S3 server that knows one bucket, `landing`."""
+    port, log = free_port(), folder / "s3.log"
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    with process_of(log, command) as process:
+        wait_for_words(log, "Running on", process)
+        bucket = Request(f"http://127.0.0.1:{port}/landing", method="PUT")
+        with urlopen(bucket, timeout=60):
+            yield f"127.0.0.1:{port}"
+
+
+@contextmanager
 def running(log: Path, *arguments: str, **environment: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """A class of Spark's in a process of its own, ended together with all that it has started."""
-    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, **environment}
+    """A class of Spark's in a process of its own."""
+    environment = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, **environment}
+    with process_of(log, [str(SPARK_CLASS), *arguments], **environment) as process:
+        yield process
+
+
+@contextmanager
+def process_of(log: Path, command: list[str], **environment: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """A process that is ended together with all that it has started."""
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [*DIE_WITH_PARENT, str(SPARK_CLASS), *arguments],
-            env=environment,
+            [*DIE_WITH_PARENT, *command],
+            env={**os.environ, **environment},
             stdout=out,
             stderr=subprocess.STDOUT,
             start_new_session=True,

@@ -8,7 +8,7 @@ import io
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from winnow.ingest.accept import Refused, codec_of
@@ -54,8 +54,9 @@ def read_file(
     max_bytes: int,
     chunk: int = CHUNK,
     expansion: ExpansionLimits = DEFAULT_EXPANSION,
+    opener: Callable[[File], tuple[io.BufferedReader, int]] = open_file,
 ) -> Iterator[Item]:
-    """All items of one file, archive or container; the latter is read in chunks."""
+    """All items of one file, archive or container; the latter is read in chunks. `opener` gives stream and size."""
     place = Place(printable(file.path))
     if file.problem:
         reason = Reason.OUTSIDE_ROOT if file.problem == Reason.OUTSIDE_ROOT else Reason.UNREADABLE
@@ -63,7 +64,7 @@ def read_file(
         yield Item(place, b"", Refused(reason, words))
         return
     try:
-        stream, size = open_file(file)
+        stream, size = opener(file)
     except OSError as error:
         yield Item(place, b"", _broken(error, Reason.UNREADABLE))
         return

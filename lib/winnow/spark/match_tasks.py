@@ -21,6 +21,7 @@ _DOCUMENTS, _BYTES = 500, 16 << 20  # of one call of the kernels: what they touc
 _ROWS = 1 << 17  # of one batch of answers
 _DECLARES_ENCODING = r"^<\?xml\s[^>]*encoding"
 _MAX_TEXT = 1 << 30  # bytes of locations in one batch of answers: Arrow's text counts to 2 GB
+_MAX_OPEN = 4  # index files: what a worker has learnt about documents is kept for so many, and its memory
 _MAX_PATHS = 1 << 21  # documents are hostile: a worker that has met so many paths begins anew
 
 
@@ -38,6 +39,9 @@ class IndexFiles:
         if index is None or len(index.matcher.paths) > _MAX_PATHS:
             from winnow.spark.index_file import open_index
 
+            _opened.pop(name, None)
+            while len(_opened) >= _MAX_OPEN:  # the ones that were opened first
+                del _opened[next(iter(_opened))]
             index = _opened[name] = open_index(cached(self.place, name) if self.place else _artifact(name))
         return index
 

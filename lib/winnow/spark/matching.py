@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -42,10 +42,12 @@ def match(
         profiles = spark.createDataFrame([("cheap", "//item[@price < 10]")], "profile_id string, xpath string")
         match(documents, profiles).show()  # a.xml, cheap, /order/item[1]/@price
     """
+    _require_frame(documents, "documents", DataFrame)
+    _require_frame(profiles, "profiles", (DataFrame, Index))
     require_columns(documents, "documents", {content_column: "binary|string"})
     _require_names(documents, id_column, carry)
     index = profiles if isinstance(profiles, Index) else build_index(profiles, engine=engine)
-    rows = documents.select(id_column, content_column, *carry)
+    rows = documents.select(*map(_named, (id_column, content_column, *carry)))
     if index.partitions > 1:
         rows = _meet_partitions(rows, index.partitions, id_column)
     task = MatchDocuments(index.files, id_column, content_column, tuple(carry), outcomes)
@@ -53,14 +55,35 @@ def match(
 
 
 def _meet_partitions(rows: DataFrame, partitions: int, id_column: str) -> DataFrame:
-    """Sends every document to every index partition, and documents of one partition to few tasks."""
+    """Sends every document to every index partition, in about `spark.sql.shuffle.partitions` tasks of even size.
+
+    A task has documents of one index partition, so that it opens one file; tasks of the same one follow each other.
+    What costs is that each partition reads the document, not that its bytes are shuffled as often: one exchange that
+    is read by a union of as many branches was measured, and is not quicker.
+    """
+    tasks = int(rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or 0)
+    buckets = max(1, -(-tasks // partitions))
     numbers = sf.array(*(sf.lit(number) for number in range(partitions)))
-    return rows.withColumn(INDEX_PARTITION, sf.explode(numbers)).repartition(
-        INDEX_PARTITION, sf.pmod(sf.xxhash64(id_column), sf.lit(4))
+    bucket = sf.pmod(sf.xxhash64(_named(id_column)), sf.lit(buckets))
+    return rows.withColumn(INDEX_PARTITION, sf.explode(numbers)).repartitionById(
+        partitions * buckets, (sf.col(INDEX_PARTITION) * buckets + bucket).cast("int")
     )
 
 
+def _named(column: str) -> Column:
+    """A column by its name alone, which may hold dots."""
+    return sf.col("`" + column.replace("`", "``") + "`")
+
+
+def _require_frame(value: object, what: str, kinds: type | tuple[type, ...]) -> None:
+    if not isinstance(value, kinds):
+        hint = "give spark.table('…'), or winnow.spark.load_index('…') for profiles"
+        raise UsageError("bad_frame", f"{what} is a {type(value).__name__}, not a data frame", hint=hint)
+
+
 def _require_names(documents: DataFrame, id_column: str, carry: Sequence[str]) -> None:
+    if isinstance(carry, str):
+        raise UsageError("bad_columns", f"carry is the text {carry!r}", hint=f"give a list: carry=[{carry!r}]")
     missing = [name for name in (id_column, *carry) if name not in documents.columns]
     if missing:
         hint = f"it has {', '.join(documents.columns)}"

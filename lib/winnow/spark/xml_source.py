@@ -1,12 +1,14 @@
 """`spark.read.format("winnow_xml")`: XML files, archives and containers, one row per record.
 
 A record is a document, or it is refused: then `reason`, `line`, `column` and `message` say why, and `document_id` is
-null. Options: `recordTag` (the element that is one record of a large file), `maxBytes` of one record; several places
-are given to `load` as a list.
+null. Options: `recordTag` (the element that is one record of a large file), `maxBytes` of one record, and
+`filesystemOptions` (JSON: arguments of pyarrow's file system, for `s3://…`); several places are given to `load` as a
+list.
 """
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -21,7 +23,7 @@ SCHEMA = (
     "source string, member string, record bigint, document_id string, content binary, encoding string, root string,"
     " reason string, line bigint, column bigint, message string"
 )
-OPTIONS = ("path", "paths", "recordtag", "maxbytes")
+OPTIONS = ("path", "paths", "recordtag", "maxbytes", "filesystemoptions")
 _BATCH_BYTES, _BATCH_ROWS = 8 << 20, 1000
 
 
@@ -38,7 +40,7 @@ class XmlDataSource(DataSource):
     def reader(self, schema: StructType) -> "XmlReader":
         unknown = [name for name in self.options if name.lower() not in OPTIONS]
         if unknown:
-            hint = "recordTag and maxBytes are known"
+            hint = "recordTag, maxBytes and filesystemOptions are known"
             raise UsageError("bad_option", f"winnow_xml has no option {unknown[0]!r}", hint=hint)
         return XmlReader({name.lower(): value for name, value in self.options.items()})
 
@@ -58,24 +60,28 @@ class XmlReader(DataSourceReader):
             raise UsageError("no_input", "winnow_xml: nothing to read", hint="give a path: .load('…')")
         self._paths = tuple(paths)
         self._record_tag = options.get("recordtag") or None
-        self._max_bytes = int(options.get("maxbytes", 0))
+        self._max_bytes = _max_bytes(options.get("maxbytes", "0"))
+        self._filesystem_options = _filesystem_options(options.get("filesystemoptions", "{}"))
 
     def partitions(self) -> list[InputPartition]:
-        from winnow.ingest.sources import list_files, plan
+        from winnow.ingest.sources import plan
+        from winnow.spark.xml_files import list_inputs
 
-        pieces = plan(list_files(self._paths), containers=self._record_tag is not None)
+        pieces = plan(list_inputs(self._paths, self._filesystem_options), containers=self._record_tag is not None)
         return [Files(tuple(piece.files)) for piece in pieces]
 
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
         from winnow.ingest.accept import DEFAULT_LIMITS
         from winnow.ingest.read import read_file
+        from winnow.spark.xml_files import open_input
 
         assert isinstance(partition, Files)
         limits = DEFAULT_LIMITS._replace(max_bytes=self._max_bytes or DEFAULT_LIMITS.max_bytes)
         items: list[Any] = []
         size = 0
+        opener = partial(open_input, options=self._filesystem_options)
         for file in partition.files:
-            for item in read_file(file, record_tag=self._record_tag, max_bytes=limits.max_bytes):
+            for item in read_file(file, record_tag=self._record_tag, max_bytes=limits.max_bytes, opener=opener):
                 items.append(item)
                 size += len(item.content)
                 if size >= _BATCH_BYTES or len(items) >= _BATCH_ROWS:
@@ -83,6 +89,24 @@ class XmlReader(DataSourceReader):
                     items, size = [], 0
         if items:
             yield _rows(items, limits)
+
+
+def _max_bytes(text: str) -> int:
+    if not text.isdigit():
+        raise UsageError("bad_option", f"winnow_xml: maxBytes is {text!r}", hint="give a number of bytes")
+    return int(text)
+
+
+def _filesystem_options(text: str) -> dict[str, Any]:
+    """What it holds may be secret, so it is not repeated in errors."""
+    try:
+        options = json.loads(text)
+    except ValueError:
+        options = None
+    if not isinstance(options, dict):
+        hint = """give JSON, such as {"region": "eu-central-1"}"""
+        raise UsageError("bad_option", "winnow_xml: filesystemOptions is no JSON object", hint=hint)
+    return options
 
 
 def _rows(items: list[Any], limits: Any) -> "pa.RecordBatch":

@@ -1,0 +1,31 @@
+"""Any file system that pyarrow reads, by address, with its arguments given once.
+
+Workers open files by themselves and do not see a session's `fs.s3a.*` settings, so credentials travel with the task.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from winnow.errors import UsageError
+
+
+def filesystem_of(uri: str, options: Mapping[str, Any]) -> tuple[Any, str]:
+    """Returns the file system of a folder or URI, and the path in it.
+
+    >>> filesystem_of("/landing/today/", {})[1]
+    '/landing/today'
+    """
+    import pyarrow.fs as pafs
+
+    uri = uri.replace("s3a://", "s3://", 1)
+    if "://" not in uri:
+        return pafs.LocalFileSystem(), str(Path(uri).absolute())
+    hint = "a folder, s3://bucket/folder, gs://…, or another address that pyarrow.fs reads"
+    try:
+        if options and uri.startswith("s3://"):
+            return pafs.S3FileSystem(**options), uri.removeprefix("s3://").rstrip("/")
+        filesystem, folder = pafs.FileSystem.from_uri(uri)
+    except (OSError, ValueError, TypeError) as error:  # ArrowInvalid is a ValueError
+        raise UsageError("bad_place", f"cannot use {uri!r}: {error}", hint=hint) from error
+    return filesystem, folder.rstrip("/")
