@@ -1,0 +1,127 @@
+"""The newest whole index, and how far paths were joined with it."""
+
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from winnow.errors import TransientError
+from winnow.tables import Tables
+from winnow.tables.small import read_one, read_small
+
+MAX_PARTITIONS = 10_000
+_ATTEMPTS = 5
+_LOST = (
+    "FAILED_READ_FILE.FILE_NOT_EXIST",
+    "DELTA_FILE_NOT_FOUND",
+    "DELTA_LOG_FILE_NOT_FOUND",
+    "DELTA_VERSION_NOT_CONTIGUOUS",
+    "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION",
+    "Cannot time travel Delta table",
+    "FileNotFoundException",
+)
+
+
+class IndexState(NamedTuple):
+    """One build of the index. Its trees and symbols are at `nodes_version` and `symbols_version` of their tables."""
+
+    index_id: str
+    version: int
+    build: int
+    symbols_id: str
+    base_version: int
+    inputs: Mapping[str, int]
+    table_version: int  # of index_partitions
+    nodes_version: int
+    symbols_version: int
+    partitions: tuple[Mapping[str, Any], ...]  # rows of index_partitions, by number
+
+    @property
+    def branches(self) -> int:
+        return sum(partition["branches"] for partition in self.partitions)
+
+
+class Join(NamedTuple):
+    """All paths at `paths_version` have met all branches of `index_build`; the pairs are at `path_branches_version`."""
+
+    index_build: int
+    paths_version: int
+    path_branches_version: int
+
+
+def index_state(tables: Tables) -> IndexState | None:
+    """Returns the newest whole index; None if there was no build yet.
+
+    A build takes back the trees of an older index only after it has committed its own, so the versions of the tables
+    with trees and symbols hold what the index names, if the index was the same before and after they were looked up.
+    """
+    if not tables.exists("index_partitions"):
+        return None
+    for _ in range(_ATTEMPTS):
+        version = tables.version("index_partitions")
+        nodes, symbols = (tables.version(name) for name in ("envelope_nodes", "index_symbols"))
+        frame = tables.read("index_partitions", version=version).orderBy("partition")
+        rows = tuple(row.asDict() for row in read_small(frame, MAX_PARTITIONS))
+        if tables.version("index_partitions") != version:
+            continue
+        if not rows:
+            return None
+        return IndexState(
+            index_id=rows[0]["index_id"],
+            version=rows[0]["index_version"],
+            build=rows[0]["index_build"],
+            symbols_id=rows[0]["symbols_id"],
+            base_version=rows[0]["base_version"],
+            inputs=rows[0]["inputs"],
+            table_version=version,
+            nodes_version=nodes,
+            symbols_version=symbols,
+            partitions=rows,
+        )
+    raise TransientError("index_moves", "the index was replaced each time it was read", hint="try again")
+
+
+def trees(tables: Tables, index: IndexState, partitions: Collection[int] | None = None) -> DataFrame:
+    """Returns the rows of envelope_nodes that make up an index, of all or of some partitions."""
+    return tables.read("envelope_nodes", version=index.nodes_version).where(named_trees(index, partitions))
+
+
+def named_trees(index: IndexState, partitions: Collection[int] | None = None) -> str:
+    """Returns the condition, on partition columns only, of the trees that make up an index."""
+    by_build: dict[str, list[str]] = {}
+    for row in index.partitions:
+        if partitions is None or row["partition"] in partitions:
+            by_build.setdefault(row["build_id"], []).append(str(row["partition"]))
+    named = [f"(build_id = '{build}' AND partition IN ({', '.join(own)}))" for build, own in by_build.items()]
+    return f"index_version = {index.version} AND ({' OR '.join(named) or 'false'})"
+
+
+def symbols(tables: Tables, index: IndexState) -> DataFrame:
+    """Returns symbol and label: the numbers that stand for labels in the trees of an index."""
+    is_own = (sf.col("index_version") == index.version) & (sf.col("build_id") == index.symbols_id)
+    return tables.read("index_symbols", version=index.symbols_version).where(is_own).select("symbol", "label")
+
+
+def newest_join(tables: Tables, index: IndexState) -> Join | None:
+    """Returns how far paths were joined with this index or one that it came from; None if they never were."""
+    if not tables.exists("path_joins") or not tables.exists("path_branches"):
+        return None
+    rows = tables.read("path_joins").where(
+        (sf.col("index_id") == index.index_id)
+        & (sf.col("index_build") <= index.build)  # later ones are of an index that was taken back
+        & (sf.col("paths_id") == table_id(tables, "paths"))
+        & (sf.col("path_branches_id") == table_id(tables, "path_branches"))
+    )
+    newest = rows.orderBy(sf.desc("path_branches_version"), sf.desc("index_build"), sf.desc("paths_version")).limit(1)
+    return next((Join(*row) for row in read_small(newest.select(*Join._fields))), None)
+
+
+def table_id(tables: Tables, name: str) -> str:
+    """Returns Delta's own id of a table: another one of the same name has another id."""
+    return str(read_one(tables.spark.sql(f"DESCRIBE DETAIL {tables.lake.table(name)}").select("id"))["id"])
+
+
+def is_lost(error: Exception) -> bool:
+    """Whether Spark says that a version of a table, or a file of it, cannot be read any more."""
+    return any(word in str(error) for word in _LOST)
