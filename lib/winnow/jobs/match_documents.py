@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
-from winnow.jobs.index_state import require_joined
+from winnow.jobs.join_paths import require_joined
 from winnow.jobs.match_tasks import ANSWERS, ASKED_COLUMNS, FILE, MatchEncoded, write_asked_profiles, write_joined_paths
 from winnow.jobs.publish_matches import finish_publications
 from winnow.jobs.report import RunReport
@@ -68,7 +68,8 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     report.counts = {"dates": len(plans), "to publish": len(work), "documents": 0, "matches": 0}
     if not work:
         return report
-    require_joined(tables)
+    _, join = require_joined(tables, paths_version=versions["paths"], profiles_version=versions["profiles"])
+    versions["path_branches"] = max(versions["path_branches"], join.path_branches_version)
     with report.stage("matcher"):
         asker = _Asker(tables, versions, config)
         frames = [frame for date, own in work.items() for frame in asker.answers(date, own)]
