@@ -77,6 +77,7 @@ def test_columns_are_checked_before_any_job(spark: SparkSession, documents_of: F
         (good.drop("document_id"), {}),
         (good, {"carry": ["desk"]}),
         (good.withColumn("witness", sf.lit("")), {"carry": ["witness"]}),
+        (good.withColumn("a.b", sf.lit("")), {"carry": ["a.b"]}),
     ):
         with pytest.raises(UsageError, match="bad_columns"):
             match(frame, profiles_of(p="/a"), **options)
@@ -84,6 +85,26 @@ def test_columns_are_checked_before_any_job(spark: SparkSession, documents_of: F
         match(good, profiles_of(p="/a").drop("xpath"))
     with pytest.raises(UsageError, match="'ordered' is int"):
         match(good, profiles_of(p="/a").withColumn("ordered", sf.lit(1)))
+
+
+def test_misuse_is_an_error_before_any_job(documents_of: Frames, profiles_of: Frames) -> None:
+    documents, profiles = documents_of(a="<a/>"), profiles_of(p="/a")
+    for wrong, words in (
+        (lambda: match(documents, "s3://landing/index"), r"bad_frame.*load_index"),
+        (lambda: match("messages", profiles), r"bad_frame.*spark\.table"),
+        (lambda: match(documents, profiles, carry="desk"), r"carry=\['desk'\]"),
+        (lambda: match(documents, profiles, engine="nope"), r"unknown_engine.*boxpath"),
+        (lambda: build_index(profiles, partitions=0), "bad_partitions"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            wrong()
+
+
+def test_names_with_blanks(documents_of: Frames, profiles_of: Frames) -> None:
+    documents = documents_of(a="<a/>").toDF("the id", "a body").withColumn("x y", sf.lit(1))
+    index = build_index(profiles_of(p="/a", q="/a"), partitions=2)
+    found = match(documents, index, id_column="the id", content_column="a body", carry=["x y"])
+    assert sorted(map(tuple, found.collect())) == [("a", "p", "/a", 1), ("a", "q", "/a", 1)]
 
 
 @pytest.mark.cluster

@@ -5,14 +5,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-import winnow.spark
+import pytest
+
+import winnow.engines
+import winnow.spark.index
 
 FOLDER = Path(winnow.spark.__file__).parent
 TESTS = Path(__file__).parents[1]
-FORBIDDEN = {"sparkContext", "rdd", "_jvm", "_sc", "_jsc", "broadcast", "parallelize", "accumulator"}
+FORBIDDEN = {"sparkContext", "SparkContext", "rdd", "_jvm", "_sc", "_jsc", "_jdf", "_jsparkSession", "broadcast"}
+FORBIDDEN |= {"parallelize", "accumulator", "TaskContext"}
 PLAN = """
 import sys
-for name in ("numba", "lxml", "winnow.matcher", "winnow.encoding"):
+for name in ("numba", "lxml", "winnow.matcher", "winnow.encoding", "winnow.engines"):
     sys.modules[name] = None
 import winnow.spark
 from winnow.spark.index import Index
@@ -21,6 +25,7 @@ from spark.conftest import open_session_at
 spark = open_session_at(sys.argv[1])
 documents = spark.createDataFrame([("a", "<a/>")], "document_id string, content string")
 index = Index("boxpath", 1, IndexFiles(("x.winnow",), None), documents)
+winnow.spark.register(spark)
 winnow.spark.match(documents, index).explain()
 """
 
@@ -33,6 +38,37 @@ def test_a_plan_needs_no_kernel(address: str) -> None:
 
 
 def test_no_classic_api() -> None:
-    for file in FOLDER.glob("*.py"):
-        names = {node.attr for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Attribute)}
-        assert not names & FORBIDDEN, file.name
+    files = list(FOLDER.rglob("*.py"))
+    assert len(files) > 5
+    for file in files:
+        assert not names_in(ast.parse(file.read_text())) & FORBIDDEN, file.name
+
+
+def names_in(tree: ast.AST) -> set[str]:
+    """Of attributes, variables, imports, and of attributes that are asked for by text."""
+    found = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr=name) | ast.Name(id=name) | ast.Constant(value=str(name)):
+                found.add(name)
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                found |= {alias.name for alias in names}
+    return found
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "spark.sparkContext",
+        "from pyspark import SparkContext",
+        "from pyspark.sql.functions import broadcast",
+        "getattr(frame, '_jdf')",
+        "frame.rdd.map(f)",
+    ],
+)
+def test_the_policy_sees_the_classic_api(code: str) -> None:
+    assert names_in(ast.parse(code)) & FORBIDDEN
+
+
+def test_engines_are_known_without_importing_them() -> None:
+    assert set(winnow.spark.index.ENGINES) == set(winnow.engines.ENGINES)

@@ -25,6 +25,8 @@ from winnow.spark.places import Place, kept
 
 FORMAT = 1
 MAX_CARRIED_BYTES = 512 << 20  # of an index without a place: it passes through the client
+# The names of `winnow.engines`, which a client without numba cannot import; a test compares them.
+ENGINES = ("boxpath", "boxfilter", "b-boxfilter", "nfa", "buff", "xfilter", "xtrie", "xtrie-eager", "wfilter")
 _OPTIONAL = {"namespaces": "map<string,string>", "ordered": "boolean"}
 _REJECTED = "profile_id string, code string, message string, column int"
 
@@ -66,8 +68,20 @@ def build_index(
 
     Raises:
         UsageError: columns are missing or of another type, or no profile was accepted.
+
+    Example:
+        >>> from winnow.lake.session import open_session  # any session will do
+        >>> spark = open_session(master="local[2]")
+        >>> asked = [("cheap", "//item[@price < 10]"), ("mistyped", "//item[")]
+        >>> index = build_index(spark.createDataFrame(asked, "profile_id string, xpath string"))
+        >>> index.profiles, index.partitions
+        (1, 1)
+        >>> index.rejected.select("profile_id", "code", "column").collect()
+        [Row(profile_id='mistyped', code='syntax_error', column=8)]
     """
     require_columns(profiles, "profiles", {"profile_id": "string", "xpath": "string"}, optional=_OPTIONAL)
+    if engine.partition("+")[0] not in ENGINES:
+        raise UsageError("unknown_engine", f"no engine {engine!r}", hint=f"one of {', '.join(ENGINES)}")
     if partitions < 1:
         raise UsageError("bad_partitions", f"{partitions} index partitions", hint="give 1 or more")
     spark, at = profiles.sparkSession, Place(place, dict(filesystem_options or {})) if place else None
@@ -100,6 +114,16 @@ def load_index(
     Raises:
         UsageError: there is none.
         DataError: it was written by another version.
+
+    Example:
+        >>> import tempfile
+        >>> from winnow.lake.session import open_session  # any session will do
+        >>> spark = open_session(master="local[2]")
+        >>> profiles = spark.createDataFrame([("cheap", "//item[@price < 10]")], "profile_id string, xpath string")
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     built = build_index(profiles, place)
+        ...     load_index(place, spark=spark).files == built.files
+        True
     """
     spark = spark or SparkSession.active()
     at = Place(place, dict(filesystem_options or {}))

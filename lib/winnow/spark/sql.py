@@ -29,7 +29,26 @@ class MatchTable:
 
 
 def register(spark: SparkSession) -> None:
-    """Makes `winnow_match` and the format `winnow_xml` known to a session."""
+    """Makes `winnow_match` and the format `winnow_xml` known to a session.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from winnow.lake.session import open_session  # any session will do
+        >>> spark = open_session(master="local[2]")
+        >>> register(spark)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     size = Path(folder, "orders.xml").write_text("<orders><order>1</order><order>2</order></orders>")
+        ...     orders = spark.read.format("winnow_xml").option("recordTag", "order").load(folder)
+        ...     orders.select("record", "content", "reason").show()
+        +------+--------------------+------+
+        |record|             content|reason|
+        +------+--------------------+------+
+        |     1|[3C 6F 72 64 65 7...|  NULL|
+        |     2|[3C 6F 72 64 65 7...|  NULL|
+        +------+--------------------+------+
+        <BLANKLINE>
+    """
     from winnow.spark.xml_source import XmlDataSource
 
     function = cast(UserDefinedTableFunction, arrow_udtf(MatchTable, returnType=_RESULT))
