@@ -26,7 +26,7 @@ SPARK = (
     "winnow.pipeline.run",
     "winnow.quality",
     "winnow.spark",
-    "winnow.bench.spark_pipeline",
+    "winnow.bench.spark",
     "winnow.jobs",
     "winnow.tables",
 )

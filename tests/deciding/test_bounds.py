@@ -218,6 +218,15 @@ def test_quick_work_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(list(matcher.match([b"<r>" + b"<a/>" * 100 + b"</r>"] * 10))) == 20
 
 
+def test_a_stored_document_that_libxml2_refuses_is_reported_and_the_others_go_on() -> None:
+    refused = b"<a><b xml:id='i'/><b xml:id='i'/><c xmlns='relative'/></a>"  # an error before a warning
+    matcher = Matcher([("p", "//a[not(zz)]")])
+    assert [match.document for match in matcher.match([("x", refused), ("y", b"<a/>")], trusted=True)] == ["y"]
+    (pair,) = matcher.undecided
+    assert (pair.document, pair.reason) == ("x", "evaluation_failed")
+    assert pair.message.startswith("libxml2 refuses the document: ")
+
+
 def test_a_process_that_cannot_start_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.executable", "/nowhere/python")
     matcher = Matcher([("p", "//a[not(b)]")], evaluation=ELSEWHERE)

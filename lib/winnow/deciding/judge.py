@@ -71,6 +71,12 @@ class Judge:
 
     def ask(self, profile: HybridProfile) -> int | Undecided:
         """The place of the witness among the document's elements, -1 when the profile does not hold."""
+        try:
+            return self._ask(profile)
+        except etree.XMLSyntaxError as error:  # stored by an acceptance that took more than today's
+            return Undecided(Why.EVALUATION_FAILED, f"libxml2 refuses the document: {error}")
+
+    def _ask(self, profile: HybridProfile) -> int | Undecided:
         bound = profile.bound(self._rounded)
         self._asked += 1
         if self._is_over:

@@ -47,7 +47,7 @@ def run(spark: SparkSession, config: Config) -> Iterator[RunReport]:
 
 
 def remove_leftovers(tables: Tables, name: str) -> None:
-    """Removes what nobody will read: arrivals of killed ingests, and staged answers that are published or superseded."""
+    """Removes what nobody will read: arrivals of killed ingests, and staged answers that are published."""
     is_old = f"_metadata.file_modification_time < now() - INTERVAL {LEFTOVER_HOURS} HOURS"
     if name == "arrivals":
         for row in read_small(tables.read(name).where(is_old).select("ingest_date", "ingest_id").distinct()):
