@@ -42,6 +42,8 @@ REJECTED = pa.schema(
         ("raw", pa.string()),
     ]
 )
+# A profile and where the file holds it, for those who may yet refuse it.
+PROFILE_ROWS = pa.schema([*PROFILES, ("row_number", pa.int64()), ("raw", pa.string())])
 _KNOWN = frozenset(PROFILES.names)
 MAX_ID = 256
 MAX_XPATH = 100_000
@@ -62,6 +64,15 @@ class _FaultError(Exception):
 
 def read_profiles(path: str) -> ProfileFile:
     """Every row of the file is either in `profiles` or in `rejected`."""
+    return _read(path, PROFILES)
+
+
+def read_profile_rows(path: str) -> ProfileFile:
+    """The same, and `profiles` say in which row each is and how it reads."""
+    return _read(path, PROFILE_ROWS)
+
+
+def _read(path: str, schema: pa.Schema) -> ProfileFile:
     file = Path(path)
     if not file.is_file():
         raise UsageError("no_input", f"there is no profile file {path!r}", hint="give a .csv or .jsonl file")
@@ -74,13 +85,15 @@ def read_profiles(path: str) -> ProfileFile:
         rows = _csv_rows(stream) if kind == ".csv" else _json_rows(stream)
         shown = tqdm(rows, desc="profiles", unit=" rows", delay=2.0, mininterval=0.5 if sys.stderr.isatty() else 15.0)
         try:
-            return _collect(shown, str(file.absolute()))
+            return _collect(shown, str(file.absolute()), schema)
         except (EOFError, OSError, zlib.error) as error:
             # All or nothing: with half of a set, the other half would look like missing.
             raise DataError("unreadable", f"{file.name} cannot be read: {error}", hint="nothing was taken") from error
 
 
-def _collect(rows: Iterable[tuple[int, str, dict[str, Any] | _FaultError]], source: str) -> ProfileFile:
+def _collect(
+    rows: Iterable[tuple[int, str, dict[str, Any] | _FaultError]], source: str, schema: pa.Schema
+) -> ProfileFile:
     good: dict[str, tuple[Any, ...]] = {}
     first_row: dict[str, int] = {}
     bad: list[tuple[Any, ...]] = []
@@ -92,13 +105,13 @@ def _collect(rows: Iterable[tuple[int, str, dict[str, Any] | _FaultError]], sour
             profile = _profile(row, ignored)
             if profile[0] in good:
                 raise _FaultError(ProfileReason.DUPLICATE_ID, f"profile_id is already in row {first_row[profile[0]]}")
-            good[profile[0]] = profile
+            good[profile[0]] = (*profile, number, raw[:RAW_KEPT])[: len(schema)]
             first_row[profile[0]] = number
         except _FaultError as fault:
             name = row.get("profile_id") if isinstance(row, dict) else row.profile_id
             name = _printable(name) if isinstance(name, str) else None
             bad.append((source, number, name, str(fault.reason), fault.column, fault.message, raw[:RAW_KEPT]))
-    return ProfileFile(_table(list(good.values()), PROFILES), _table(bad, REJECTED), dict(ignored))
+    return ProfileFile(_table(list(good.values()), schema), _table(bad, REJECTED), dict(ignored))
 
 
 def _table(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
