@@ -37,6 +37,9 @@ def run(folder: Path, *, documents: int, profiles: int, many: int, master: str) 
     archives, fewer = _inputs(folder, documents), _inputs(folder, min(documents, IN_ARCHIVES))
     asked, more = _profiles(folder, (profiles, many))
     os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--driver-memory 3g pyspark-shell")
+    os.environ.setdefault(
+        "NUMPY_MADVISE_HUGEPAGE", "0"
+    )  # as infra/docs/spark.md says: tables are touched here and there
     spark = open_session(master=master)
     register(spark)
     stored = _stored(spark, archives, folder / f"spark-documents-{documents}")

@@ -32,10 +32,11 @@ class Column:
         self._size = start + len(values)
 
     def resize(self, size: int, fill: int) -> None:
-        """Grow to `size` items, new ones being `fill`."""
+        """Grow to `size` items, new ones being `fill`. Zeros that nobody has written take no memory."""
         if size > self._size:
-            self.reserve(size)
-            self._data[self._size : size] = fill
+            before = self._data
+            if self.reserve(size) is before or fill:
+                self._data[self._size : size] = fill
             self._size = size
 
     def reserve(self, size: int) -> npt.NDArray[Any]:

@@ -127,6 +127,10 @@ def build_partition(table: "pa.Table", engine: str) -> "tuple[Any, list[dict[str
     counts = lists["twigs"].value_lengths().to_numpy(zero_copy_only=False).astype(np.int32)
     matcher.adopt_unnamed(counts, patterns, hybrid)
     matcher.freeze()
+    # What an engine builds when the first document comes, such as envelope trees, belongs into the file, or else each
+    # worker would build its own.
+    first = b"<winnow/>"
+    matcher.match_unjudged(np.frombuffer(first, np.uint8), np.array([0, len(first)]))
     return IndexedProfiles.of(kept.column("profile_id").combine_chunks(), matcher), rejected
 
 
