@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+import numpy as np
+import pyarrow.compute as pc
+from pyspark.sql import Row, SparkSession
 
 from winnow.encoding import Vocabulary
 from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
@@ -17,9 +19,9 @@ from winnow.index.patterns import to_rows
 from winnow.jobs import build_index, join_paths
 from winnow.jobs.index_state import IndexState, index_state, trees
 from winnow.tables import Lake, Tables, Transaction, contract
-from winnow.tables.small import read_small
 from winnow.xpath import compile_profile
 
+Branch = tuple[str, list[int], list[str]]  # for people, steps with local numbers, labels
 Fact = tuple[str, bool, str]  # a path has a branch, which ends in text or not
 _DESCENDANT = 1  # the axis of a step
 _numbers = itertools.count(1)
@@ -32,20 +34,12 @@ class IndexLake:
 
     def declare(self, *xpaths: str) -> None:
         """Makes these the active profiles."""
-        patterns = {xpath: list(compile_profile(xpath).alternatives) for xpath in xpaths}
-        vocabulary = Vocabulary()
-        rows = {xpath: to_rows(own) for xpath, own in patterns.items()}
-        known: dict[int, tuple[str, list[int], list[str]]] = {}
-        for own in rows.values():
-            branches = branches_of(own, vocabulary)
-            for k, (code, line) in enumerate(zip(branches.codes.tolist(), branches.texts(vocabulary), strict=True)):
-                steps = branches.steps[branches.ends[k] : branches.ends[k + 1]].tolist()
-                known[code] = (line, *local_steps(steps, vocabulary))
-        branch_rows = [(code, *row) for code, row in known.items()]
-        self._add("branches", branch_rows)
+        own = {xpath: branches_of_xpath(xpath) for xpath in xpaths}
+        known = {code: row for rows in own.values() for code, row in rows.items()}
+        self._add("branches", [(code, *row) for code, row in known.items()])
         compiled = [
-            (xpath, "native", None, 0, None, [], [(code, *known[code]) for code in sorted(set(itertools.chain(*own)))])
-            for xpath, own in ((xpath, table.column("branches").to_pylist()) for xpath, table in rows.items())
+            (xpath, "native", None, 0, None, [], [(code, *rows[code]) for code in sorted(rows)])
+            for xpath, rows in own.items()
         ]
         self._add("profile_patterns", compiled)
         profiles = [
@@ -86,8 +80,10 @@ class IndexLake:
     def homes(self) -> dict[int, int]:
         """Which partition holds each branch; every partition is a sound tree by itself."""
         homes: dict[int, int] = {}
-        for root in self.index.partitions:
-            rows = trees(self.tables, self.index, [root["partition"]]).toArrow()
+        index = self.index
+        stored = trees(self.tables, index).toArrow()
+        for root in index.partitions:
+            rows = stored.filter(pc.equal(stored.column("partition"), root["partition"]))
             tree = load_whole_tree(rows)
             assert not check_invariants(tree)
             own = [branch for branch in rows.column("branch_id").to_pylist() if branch is not None]
@@ -96,37 +92,37 @@ class IndexLake:
             homes |= dict.fromkeys(own, root["partition"])
         return homes
 
-    def facts(self) -> set[Fact]:
-        """path_branches in words, of the branches that are in the index."""
-        lines = {row["branch_id"]: row["line"] for row in read_small(self.tables.read("branches"))}
-        paths = {row["path_id"]: row["path"] for row in read_small(self.tables.read("paths"))}
-        live = self.homes()
-        rows = read_small(self.tables.read("path_branches"))
-        assert len(rows) == len(set(rows))
-        return {(paths[r["path_id"]], r["text"], lines[r["branch_id"]]) for r in rows if r["branch_id"] in live}
-
-    def expected(self) -> set[Fact]:
-        """Each path and text in it, with each branch of an active profile: by trying every placement."""
-        active = {row["xpath_id"] for row in read_small(self.tables.read("profiles"))}
-        compiled = read_small(self.tables.read("profile_patterns"))
-        branches = {b.branch_id: b for row in compiled if row["xpath_id"] in active for b in row["branches"]}
-        assert set(self.homes()) == set(branches)
-        found = set()
-        for row in read_small(self.tables.read("paths")):
-            labels = row["path"].split("/")[:0:-1]
-            for branch in branches.values():
-                steps = [(name_of(step >> 1, branch.labels), step & 1) for step in branch.steps]
-                found |= {
-                    (row["path"], text, branch.line)
-                    for text in (False, True)
-                    if lies(steps, ["text()", *labels] if text else labels)
-                }
-        return found
-
     def check(self) -> set[Fact]:
-        facts = self.facts()
-        assert facts == self.expected()
+        """path_branches in words: what it says of the branches in the index is what brute force says."""
+        branches, paths = self.branches(), {row["path_id"]: row["path"] for row in self._rows("paths")}
+        assert set(self.homes()) == set(branches)
+        rows = self._rows("path_branches")
+        assert len(rows) == len(set(rows))
+        facts = {
+            (paths[row["path_id"]], row["text"], branches[row["branch_id"]][0])
+            for row in rows
+            if row["branch_id"] in branches
+        }
+        assert facts == brute_force(paths.values(), branches.values())
         return facts
+
+    def branches(self) -> dict[int, Branch]:
+        """Those of the active profiles."""
+        return {code: row for own in self._rows("profiles") for code, row in branches_of_xpath(own["xpath"]).items()}
+
+    def _rows(self, name: str) -> list[Row]:
+        return self.tables.read(name).collect()
+
+
+def brute_force(paths: Iterable[str], branches: Iterable[Branch]) -> set[Fact]:
+    """Each path, and text in it, with each branch, by trying every placement."""
+    asked = [(line, [(name_of(step >> 1, labels), step & 1) for step in steps]) for line, steps, labels in branches]
+    found = set()
+    for path in paths:
+        labels = path.split("/")[:0:-1]
+        places = ((False, labels), (True, ["text()", *labels]))
+        found |= {(path, text, line) for text, place in places for line, steps in asked if lies(steps, place)}
+    return found
 
 
 def lies(steps: list[tuple[str, int]], labels: list[str], start: int = 0) -> bool:
@@ -150,6 +146,15 @@ def name_of(number: int, labels: list[str]) -> str:
     return {0: "text()", ANY_ELEMENT: "*", ANY_ATTRIBUTE: "@*"}.get(number) or labels[abs(number) - 1]
 
 
+def branches_of_xpath(xpath: str) -> dict[int, Branch]:
+    """By their ids: for people, steps with local numbers, and the labels that these stand for."""
+    vocabulary = Vocabulary()
+    branches = branches_of(to_rows(list(compile_profile(xpath).alternatives)), vocabulary)
+    steps = [branches.steps[start:end].tolist() for start, end in itertools.pairwise(branches.ends.tolist())]
+    rows = zip(branches.codes.tolist(), branches.texts(vocabulary), steps, strict=True)
+    return {code: (line, *local_steps(own, vocabulary)) for code, line, own in rows}
+
+
 def local_steps(steps: list[int], vocabulary: Vocabulary) -> tuple[list[int], list[str]]:
     """Numbers of the labels that these steps name, from 1 in the order in which they are named, in place of symbols."""
     labels: list[str] = []
@@ -170,8 +175,6 @@ def code_of(path: str) -> int:
     labels = path.split("/")[1:]
     if not labels:
         return 0
-    import numpy as np
-
     count = len(labels)
     parents, symbols = np.arange(-1, count, dtype=np.int32), np.arange(-1, count, dtype=np.int32)
     return int(path_codes(parents, symbols, text_codes(labels))[-1])

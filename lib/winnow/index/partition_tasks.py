@@ -93,12 +93,13 @@ def choose_partitions(
     """
     partitions, lows, highs = (np.array(column, np.float64) for column in zip(*roots, strict=True))
     for batch in batches:
-        sequences = given_entries(pa.table(batch)).sequences
+        rows = pa.table(batch).sort_by("branch_id")
+        sequences = given_entries(rows).sequences
         low, high = (ends[sequences.offsets[:-1]].astype(np.float64) for ends in (sequences.low, sequences.high))
         wider = np.maximum(lows - low[:, None], 0) + np.maximum(high[:, None] - highs, 0)
         best = np.lexsort((np.broadcast_to(highs - lows, wider.shape), wider), axis=1)[:, 0]
         chosen = pa.array(partitions[best].astype(np.int32))
-        yield pa.RecordBatch.from_arrays([chosen, *batch.columns], ["partition", *batch.schema.names])
+        yield from rows.add_column(0, "partition", chosen).combine_chunks().to_batches()
 
 
 def given_entries(rows: pa.Table) -> Entries:

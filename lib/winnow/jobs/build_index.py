@@ -98,10 +98,13 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     report = RunReport("build_index")
     tables = config.lake.open(spark)
     tables.create(*TABLES)
+    base_version = 0
     for _ in range(_ATTEMPTS):
         with report.stage("plan"):
-            base_version = tables.version("index_partitions")
             previous = index_state(tables)
+            if previous is None:
+                base_version = tables.version("index_partitions")
+                previous = index_state(tables)  # there may be one by now, and then this is not its base
             inputs = tables.versions(*INPUTS)
             if previous and previous.inputs == inputs and not config.rebuild:
                 return _unchanged(report, previous)

@@ -103,22 +103,32 @@ def symbols(tables: Tables, index: IndexState) -> DataFrame:
     return tables.read("index_symbols", version=index.symbols_version).where(is_own).select("symbol", "label")
 
 
-def newest_join(tables: Tables, index: IndexState) -> Join | None:
+class JoinedTables(NamedTuple):
+    """Delta's ids of the tables that a join is about: another table of the same name has another id."""
+
+    paths_id: str
+    path_branches_id: str
+
+
+def joined_tables(tables: Tables) -> JoinedTables:
+    return JoinedTables(*(_table_id(tables, name) for name in ("paths", "path_branches")))
+
+
+def newest_join(tables: Tables, index: IndexState, ids: JoinedTables) -> Join | None:
     """Returns how far paths were joined with this index or one that it came from; None if they never were."""
-    if not tables.exists("path_joins") or not tables.exists("path_branches"):
+    if not tables.exists("path_joins"):
         return None
     rows = tables.read("path_joins").where(
         (sf.col("index_id") == index.index_id)
         & (sf.col("index_build") <= index.build)  # later ones are of an index that was taken back
-        & (sf.col("paths_id") == table_id(tables, "paths"))
-        & (sf.col("path_branches_id") == table_id(tables, "path_branches"))
+        & (sf.col("paths_id") == ids.paths_id)
+        & (sf.col("path_branches_id") == ids.path_branches_id)
     )
     newest = rows.orderBy(sf.desc("path_branches_version"), sf.desc("index_build"), sf.desc("paths_version")).limit(1)
     return next((Join(*row) for row in read_small(newest.select(*Join._fields))), None)
 
 
-def table_id(tables: Tables, name: str) -> str:
-    """Returns Delta's own id of a table: another one of the same name has another id."""
+def _table_id(tables: Tables, name: str) -> str:
     return str(read_one(tables.spark.sql(f"DESCRIBE DETAIL {tables.lake.table(name)}").select("id"))["id"])
 
 

@@ -21,11 +21,12 @@ from winnow.jobs.index_state import (
     MAX_PARTITIONS,
     IndexState,
     Join,
+    JoinedTables,
     index_state,
     is_lost,
+    joined_tables,
     newest_join,
     symbols,
-    table_id,
     trees,
 )
 from winnow.jobs.report import RunReport
@@ -58,7 +59,8 @@ def run(spark: SparkSession, config: Config) -> RunReport:
         if index is None:
             raise DataError("index_missing", "there is no index to join with", hint="run build_index first")
         version = tables.version("paths")
-        joined = newest_join(tables, index)
+        ids = joined_tables(tables)
+        joined = newest_join(tables, index, ids)
         report.counts = {"partitions": len(index.partitions), "partitions read": 0, "new path branches": 0}
         if joined and (joined.index_build, joined.paths_version) == (index.build, version):
             return report
@@ -74,7 +76,7 @@ def run(spark: SparkSession, config: Config) -> RunReport:
             report.counts["partitions read"] = len(reached)
             report.counts["new path branches"] = tables.append_new("path_branches", found)
     with report.stage("commit"):
-        _say_joined(tables, index, version)
+        _say_joined(tables, index, ids, version)
     return report
 
 
@@ -100,7 +102,7 @@ def require_joined(
             " answers would be missing",
             hint="run build_index and join_paths first",
         )
-    join = newest_join(tables, index)
+    join = newest_join(tables, index, joined_tables(tables)) if tables.exists("path_branches") else None
     if join is None:
         raise DataError(
             "join_missing", "no path was ever joined with this index: answers would be missing", hint="run join_paths"
@@ -183,14 +185,13 @@ def _reached(routed: DataFrame) -> set[int]:
     return {row["partition"] for row in read_small(routed.select("partition").distinct(), MAX_PARTITIONS)}
 
 
-def _say_joined(tables: Tables, index: IndexState, paths_version: int) -> None:
+def _say_joined(tables: Tables, index: IndexState, ids: JoinedTables, paths_version: int) -> None:
     row = {
         "index_id": index.index_id,
         "index_build": index.build,
         "index_version": index.version,
-        "paths_id": table_id(tables, "paths"),
         "paths_version": paths_version,
-        "path_branches_id": table_id(tables, "path_branches"),
+        **ids._asdict(),
         "path_branches_version": tables.version("path_branches"),
     }
     wanted = contract("path_joins")
