@@ -252,7 +252,7 @@ def test_two_profiles_with_one_key_are_an_error(
     monkeypatch.setattr(profile_versions, "profile_key", lambda name, _: sf.length(name).cast("long"))
     ingest(tables, tmp_path / "p.jsonl", A)
     with pytest.raises(DataError, match=r"profile_key_conflict.*'a' version 1 and 'b' version 1 have the same key 1"):
-        ingest(tables, tmp_path / "p.jsonl", A, B)
+        ingest(tables, tmp_path / "p.jsonl", {**A, "destination": "y"}, B)
     assert profiles(tables) == [("a", 1, "//a", "active")]
 
 

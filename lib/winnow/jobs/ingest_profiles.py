@@ -20,6 +20,7 @@ from pyspark.sql import functions as sf
 from winnow.errors import TransientError
 from winnow.ingest.profiles import ProfileFile, read_profile_rows
 from winnow.jobs.profile_versions import (
+    ADDS_ROWS_ONLY,
     PLAN_IS_OLD,
     VERDICT,
     Declared,
@@ -40,6 +41,7 @@ TABLES = ("profile_patterns", "profiles", "rejected_profiles")
 OUTCOMES = ("new", "changed", "updated", "revived", "retired")
 NOT_RETIRED = "missing, not retired: rows without id"
 MAX_PLANS = 8  # of one ingest, each because another one came first
+UPDATE, INSERT = "WHEN MATCHED THEN UPDATE SET *", "WHEN NOT MATCHED THEN INSERT *"
 Outcome = tuple[str, str | None]  # and the reason, for what the language rejected
 
 
@@ -112,7 +114,8 @@ def update_profiles(tables: Tables, declared: Declared) -> tuple[DataFrame, Coun
         stored = tables.read("profiles", version=version)
         steps = outcomes(declared, stored).localCheckpoint()
         counted = count_outcomes(steps)
-        if not any(outcome in OUTCOMES for outcome, _ in counted):
+        changing = {outcome for outcome, _ in counted} & {*OUTCOMES}
+        if not changing:
             return steps, counted
         changes = changed_versions(steps, revision=version + 1)
         require_distinct_keys(stored, changes)
@@ -121,7 +124,7 @@ def update_profiles(tables: Tables, declared: Declared) -> tuple[DataFrame, Coun
                 "profiles",
                 unless_changed(changes, tables.read("profiles"), revision=version + 1),
                 on="t.profile_id = s.profile_id AND t.profile_version = s.profile_version",
-                clauses="WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+                clauses=INSERT if changing <= ADDS_ROWS_ONLY else f"{UPDATE} {INSERT}",  # the former costs half
             )
         except Exception as error:
             if PLAN_IS_OLD not in str(error):
@@ -165,8 +168,7 @@ def replace_rejections(tables: Tables, rejected: DataFrame, source: str) -> None
         "rejected_profiles",
         rejected,
         on="t.source = s.source AND t.row_number = s.row_number",
-        clauses="WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
-        f" WHEN NOT MATCHED BY SOURCE AND t.source = {quoted(source)} THEN DELETE",
+        clauses=f"{UPDATE} {INSERT} WHEN NOT MATCHED BY SOURCE AND t.source = {quoted(source)} THEN DELETE",
     )
 
 

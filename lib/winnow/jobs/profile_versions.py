@@ -13,7 +13,9 @@ MEANING = ("xpath", "namespaces", "ordered", "xpath_id")
 ATTRIBUTES = ("subscriber", "destination", "valid_from", "valid_to")
 VERDICT = ("class", "reason", "column", "message")
 PLACE = ("row_number", "raw")
+VERSION = ("profile_id", "profile_version")
 STARTS_VERSION = ("new", "changed", "revived")
+ADDS_ROWS_ONLY = {"new", "revived"}
 PLAN_IS_OLD = "profiles have changed since this was planned"
 
 
@@ -97,15 +99,15 @@ def require_distinct_keys(stored: DataFrame, changes: DataFrame) -> None:
     Raises:
         DataError: two profiles have one key.
     """
-    named = sf.struct("profile_id", "profile_version")
-    keys = stored.select("profile_key", named.alias("name")).union(changes.select("profile_key", named.alias("name")))
-    shared = keys.groupBy("profile_key").agg(sf.min("name").alias("one"), sf.max("name").alias("other"))
-    for row in read_small(shared.where("one <> other").limit(1)):
-        one, other = (f"{name.profile_id!r} version {name.profile_version}" for name in (row.one, row.other))
+    started = changes.where("until IS NULL AND since = changed")  # the others are stored under their keys
+    keys = stored.select("profile_key").union(started.select("profile_key"))
+    for clash in read_small(keys.groupBy("profile_key").count().where("count > 1").limit(1)):
+        versions = stored.unionByName(started).where(sf.col("profile_key") == clash.profile_key).orderBy(*VERSION)
+        names = [f"{row.profile_id!r} version {row.profile_version}" for row in read_small(versions)]
         raise DataError(
             "profile_key_conflict",
-            f"profiles {one} and {other} have the same key {row.profile_key}: their matches could not be told apart",
-            hint="give one of the two another profile_id; nothing was written",
+            f"profiles {' and '.join(names)} have the same key {clash.profile_key}: matches could not tell them apart",
+            hint="give one of them another profile_id; nothing was written",
         )
 
 
