@@ -15,6 +15,8 @@ from winnow.jobs.index_state import symbols
 from winnow.tables import contract
 from winnow.tables.small import read_small
 
+from .slow import nightly
+
 pytestmark = pytest.mark.spark
 NAMES = [f"n{k}" for k in range(30)]
 
@@ -65,6 +67,7 @@ def test_a_branch_belongs_where_the_bounds_are_narrow(spark: SparkSession) -> No
     assert {row.branch_id: row.partition for row in read_small(placed)} == {1: 3, 5: 4, 9: 3, 40: 5}
 
 
+@nightly
 def test_partitions_live_through_changes(lake: IndexLake) -> None:
     lake.declare(*profiles(NAMES[:20]))
     assert lake.build()["partitions"] == 7
@@ -113,6 +116,7 @@ def test_nothing_new_makes_no_commit(lake: IndexLake) -> None:
     assert lake.tables.versions(*tables) == before
 
 
+@nightly
 def test_profiles_that_change_no_branch_are_noted(lake: IndexLake) -> None:
     lake.declare(*profiles(NAMES[:5]))
     lake.build()
@@ -125,6 +129,7 @@ def test_profiles_that_change_no_branch_are_noted(lake: IndexLake) -> None:
     assert lake.join()["partitions read"] == 0
 
 
+@nightly
 def test_few_new_branches_go_to_the_open_partition(spark: SparkSession, tmp_path: Path) -> None:
     lake = IndexLake(spark, tmp_path / "lake", partition=40)
     lake.meet("/r/n1/@id", "/r/n20", "/r/n21", "/r/n22/@id", "/r/n25")
@@ -160,6 +165,7 @@ def test_few_new_branches_go_to_the_open_partition(spark: SparkSession, tmp_path
     lake.check()
 
 
+@nightly
 def test_a_partition_that_outgrows_twice_its_size_is_split(lake: IndexLake) -> None:
     lake.declare(*[f"/r/n{k}" for k in range(0, 40)], "//x")
     lake.build(partition=20)
@@ -172,6 +178,7 @@ def test_a_partition_that_outgrows_twice_its_size_is_split(lake: IndexLake) -> N
     assert max(lake.sizes().values()) <= 20
 
 
+@nightly
 def test_an_index_without_branches(lake: IndexLake) -> None:
     lake.declare()
     assert lake.build()["branches"] == 0
@@ -186,6 +193,7 @@ def test_an_index_without_branches(lake: IndexLake) -> None:
     assert lake.check() == set()
 
 
+@nightly
 def test_a_pattern_without_its_branches_is_an_error(lake: IndexLake) -> None:
     lake.declare("/r/n1", "//n2")
     lake.tables.delete("branches", "line = '//n2'")
@@ -193,6 +201,7 @@ def test_a_pattern_without_its_branches_is_an_error(lake: IndexLake) -> None:
         lake.build()
 
 
+@nightly
 def test_trees_that_were_lost_are_built_anew(lake: IndexLake) -> None:
     lake.declare(*profiles(NAMES[:8]))
     lake.build()
@@ -207,6 +216,7 @@ def test_trees_that_were_lost_are_built_anew(lake: IndexLake) -> None:
     lake.check()
 
 
+@nightly
 def test_an_index_that_was_taken_back_is_joined_anew(lake: IndexLake) -> None:
     """Numbers of builds are given a second time: what was joined with the first must not count for the second."""
     lake.declare(*profiles(NAMES[:8]))
@@ -225,6 +235,7 @@ def test_an_index_that_was_taken_back_is_joined_anew(lake: IndexLake) -> None:
     assert ("/r/n0", False, "/r/n0") in lake.check()
 
 
+@nightly
 def test_older_trees_and_symbols_are_removed(lake: IndexLake) -> None:
     for names in (NAMES[:20], NAMES[2:23], NAMES[:4]):
         lake.declare(*profiles(names))
@@ -238,6 +249,7 @@ def test_older_trees_and_symbols_are_removed(lake: IndexLake) -> None:
 POINTS = [f"{table} {when}" for table in build_index.TABLES for when in ("unwritten", "written")]
 
 
+@nightly
 @pytest.mark.parametrize("names", [NAMES[:24], NAMES[2:22]])
 def test_builds_that_were_killed_leave_nothing_that_counts(
     lake: IndexLake, monkeypatch: pytest.MonkeyPatch, names: list[str]
@@ -268,6 +280,7 @@ def killing(fault: str):  # type: ignore[no-untyped-def]
     return point
 
 
+@nightly
 def test_two_builds_at_once_end_with_one_index(lake: IndexLake) -> None:
     lake.declare(*profiles(NAMES[:12]))
     with ThreadPoolExecutor(2) as threads:

@@ -19,6 +19,8 @@ from winnow.tables.small import read_small
 from winnow.xpath import compile_profile
 from xpath_strategies import NAMESPACES, native_profile
 
+from .slow import nightly
+
 TABLES = ("patterns", "branches")
 spark_test = pytest.mark.spark
 
@@ -34,6 +36,7 @@ def encode(tables: Tables) -> tuple[int, ...]:
     return tuple(encode_profiles.run(tables.spark, encode_profiles.Config(lake=tables.lake)).counts.values())
 
 
+@nightly
 @spark_test
 def test_patterns_and_branches_are_there_once(tables: Tables, tmp_path: Path) -> None:
     declare(tables, tmp_path, a="//a[b]/c", again="//a[c]/b", other="//a/c | //x[c]", never="false()", bad="[")
@@ -56,6 +59,7 @@ def test_only_what_is_new_is_added(tables: Tables, tmp_path: Path) -> None:
     assert tables.read("branches").count() == 2
 
 
+@nightly
 @spark_test
 def test_only_active_profiles_are_encoded(tables: Tables, tmp_path: Path) -> None:
     declare(tables, tmp_path, a="//a", b="//b")
@@ -66,6 +70,7 @@ def test_only_active_profiles_are_encoded(tables: Tables, tmp_path: Path) -> Non
     assert encode(tables) == (1, 1, 1)
 
 
+@nightly
 @spark_test
 def test_stored_branches_are_those_of_the_stored_patterns(tables: Tables, tmp_path: Path) -> None:
     declare(tables, tmp_path, a="//a[@x = 1]//text()", b="/*/b[c/@*]", c="//a[.//d > 2][b = 'x']", d="/")

@@ -24,6 +24,8 @@ from winnow.tables import Lake, Tables, contract
 from winnow.tables.small import read_small
 from winnow.xpath import Rejected, compile_profile
 
+from .slow import nightly
+
 pytestmark = pytest.mark.spark
 
 A = {"profile_id": "a", "xpath": "//a"}
@@ -53,6 +55,7 @@ def content(tables: Tables) -> dict[str, list[str]]:
     return {name: sorted(map(str, read_small(tables.read(name)))) for name in ingest_profiles.TABLES}
 
 
+@nightly
 def test_the_life_of_a_profile_set(tables: Tables, tmp_path: Path) -> None:
     file = tmp_path / "p.jsonl"
     first = (A, B, C, "{bad\n", A)
@@ -89,6 +92,7 @@ def test_the_life_of_a_profile_set(tables: Tables, tmp_path: Path) -> None:
                        ("b", 1, 1, 1, 2), ("b", 2, 3, 4, None), ("c", 1, 1, 1, None)]  # fmt: skip
 
 
+@nightly
 def test_a_retired_profile_that_comes_again_with_another_meaning_is_a_new_version(
     tables: Tables, tmp_path: Path
 ) -> None:
@@ -100,6 +104,7 @@ def test_a_retired_profile_that_comes_again_with_another_meaning_is_a_new_versio
     assert numbers[:2] == [("a", 1, "retired", 1, 2), ("a", 2, "active", 3, None)]
 
 
+@nightly
 def test_nothing_is_retired_while_a_row_hides_its_id(tables: Tables, tmp_path: Path) -> None:
     file = tmp_path / "p.jsonl"
     ingest(tables, file, A, B)
@@ -133,6 +138,7 @@ def test_what_the_language_refuses_is_a_row_and_never_active(tables: Tables, tmp
     assert tables.versions(*ingest_profiles.TABLES) == versions
 
 
+@nightly
 def test_rejections_of_other_files_stay(tables: Tables, tmp_path: Path) -> None:
     quoted = tmp_path / "it's\\ `one`.jsonl"
     ingest(tables, quoted, "{\n", "[\n")
@@ -160,6 +166,7 @@ def test_the_id_of_an_xpath_says_all_that_it_means_and_no_more(tables: Tables) -
     assert ids[0] == "a6b4675cc1e49d7965293491839f8124"  # stored in tables: never to change
 
 
+@nightly
 def test_compiled_rows_are_what_the_language_says(tables: Tables, tmp_path: Path) -> None:
     xpaths = ["//a[b or @c = 'x']", "//p:a//@id", "//a[not(b)]", "//a[", "/", "//@*", "//a[b][b/c > 1]|//d", "false()"]
     rows = [{"profile_id": str(k), "xpath": xpath, "namespaces": {"p": "u"}} for k, xpath in enumerate(xpaths)]
@@ -204,6 +211,7 @@ def test_a_row_does_not_depend_on_its_batch(tables: Tables) -> None:
     ]
 
 
+@nightly
 def test_two_files_at_once_are_one_after_the_other(tables: Tables, tmp_path: Path) -> None:
     def declare(k: int) -> dict[str, int]:
         own = Lake(tables.lake.location).open(tables.spark)
@@ -227,6 +235,7 @@ def test_two_files_at_once_are_one_after_the_other(tables: Tables, tmp_path: Pat
     assert tables.read("profile_patterns").count() == 5 + 3
 
 
+@nightly
 def test_what_was_planned_on_an_older_table_is_not_written(
     tables: Tables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,6 +255,7 @@ def test_what_was_planned_on_an_older_table_is_not_written(
     ]  # fmt: skip
 
 
+@nightly
 def test_two_profiles_with_one_key_are_an_error(
     tables: Tables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,6 +266,7 @@ def test_two_profiles_with_one_key_are_an_error(
     assert profiles(tables) == [("a", 1, "//a", "active")]
 
 
+@nightly
 def test_an_empty_file_and_a_csv(tables: Tables, tmp_path: Path) -> None:
     assert ingest(tables, tmp_path / "p.jsonl") == {}
     file = tmp_path / "p.csv"
@@ -280,6 +291,7 @@ POINTS = [f"{table} {moment}" for table in ("profile_patterns", "profiles", "rej
 QUICK_POINTS = ("profiles unwritten", "profiles written", "branches written")
 
 
+@nightly
 def test_killed_at_every_commit(tables: Tables, tmp_path: Path) -> None:
     """A lake that is killed again and again, each time a step further, ends as one that is not."""
     file, prepared = tmp_path / "p.jsonl", tmp_path / "prepared"

@@ -13,6 +13,8 @@ from winnow.jobs.index_state import symbols
 from winnow.jobs.join_paths import path_branches, require_joined, route_paths, with_news
 from winnow.tables.small import read_small
 
+from .slow import nightly
+
 pytestmark = pytest.mark.spark
 XPATHS = ["/a", "//a/b", "//a//b", "/*/b", "//*[@x]", "//@*", "//@y", "//text()", "//b/text()", "/a/*//c", "//c[a]/b"]
 
@@ -22,6 +24,7 @@ def lake(spark: SparkSession, tmp_path: Path) -> IndexLake:
     return IndexLake(spark, tmp_path / "lake", partition=3)
 
 
+@nightly
 def test_one_partition_or_many_give_the_same(lake: IndexLake) -> None:
     lake.declare(*XPATHS)
     lake.meet("/a/b/c", "/a/c/@x", "/c/b/@y", "/b/b/a")
@@ -73,6 +76,7 @@ def test_only_what_is_new_is_asked_and_all_of_it(lake: IndexLake) -> None:
     lake.check()
 
 
+@nightly
 def test_a_join_that_was_killed_is_finished(lake: IndexLake, monkeypatch: pytest.MonkeyPatch) -> None:
     class KilledError(Exception):
         pass
@@ -98,6 +102,7 @@ def test_a_join_that_was_killed_is_finished(lake: IndexLake, monkeypatch: pytest
     require_joined(lake.tables)
 
 
+@nightly
 def test_two_joins_at_once_add_each_pair_once(lake: IndexLake) -> None:
     lake.declare(*XPATHS)
     lake.meet("/a/b", "/a/c/@x")
@@ -108,6 +113,7 @@ def test_two_joins_at_once_add_each_pair_once(lake: IndexLake) -> None:
     assert lake.tables.read("path_joins").count() == 1
 
 
+@nightly
 def test_a_match_requires_a_join_of_all_paths_with_the_newest_index(lake: IndexLake) -> None:
     lake.declare(*XPATHS)
     lake.meet("/a/b")
@@ -134,6 +140,7 @@ def test_a_match_requires_a_join_of_all_paths_with_the_newest_index(lake: IndexL
     require_joined(lake.tables)
 
 
+@nightly
 def test_paths_made_anew_are_joined_anew(lake: IndexLake) -> None:
     """Versions of a table that was made anew mean other rows."""
     lake.declare(*XPATHS)

@@ -7,7 +7,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from checksums import by_delta_rs, by_duckdb, by_spark
-from encoding.documents import NIGHTLY
 from winnow.deciding.limits import EvaluationLimits
 from winnow.errors import DataError
 from winnow.generate.sample import make_profiles, write_sample
@@ -28,9 +27,9 @@ from .lakes import (
     rows,
     run,
 )
+from .slow import NIGHTLY, nightly
 
 pytestmark = pytest.mark.spark
-nightly = pytest.mark.skipif(not NIGHTLY, reason="many whole runs: nightly")
 
 
 @pytest.fixture
