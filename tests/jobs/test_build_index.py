@@ -98,6 +98,7 @@ def test_partitions_live_through_changes(lake: IndexLake) -> None:
     assert lake.build() == {"branches": 62, "index version": version + 1}
 
 
+@nightly
 def test_nothing_new_makes_no_commit(lake: IndexLake) -> None:
     lake.declare(*profiles(NAMES[:5]))
     lake.build()

@@ -119,6 +119,7 @@ def test_the_same_however_it_is_run(spark: SparkSession, lake: Lake, tmp_path: P
     assert answers(Lake(str(again))) == expected
 
 
+@nightly
 def test_validity_decides_by_date(spark: SparkSession, lake: Lake, tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text("<a/>")
     validity: list[dict[str, object]] = [
