@@ -10,7 +10,7 @@ from jobs.index_lake import IndexLake, profiles
 from winnow.engines import twigs
 from winnow.errors import DataError
 from winnow.jobs import build_index
-from winnow.jobs.build_index import numbered_labels, packed_trees, placed_branches, with_symbols
+from winnow.jobs.build_index import numbered_labels, packed_trees, with_symbols
 from winnow.jobs.index_state import symbols
 from winnow.tables import contract
 from winnow.tables.small import read_small
@@ -58,13 +58,6 @@ def test_neighbours_share_a_partition(spark: SparkSession) -> None:
     assert [(root.low[0], root.high[0]) for root in roots] == [(1, 10), (11, 20), (21, 30)]
     held = [row.branch_id for row in read_small(packed_trees(bound, 3).where("level = 0"))]
     assert sorted(held) == sorted(row[0] for row in rows)
-
-
-def test_a_branch_belongs_where_the_bounds_are_narrow(spark: SparkSession) -> None:
-    rows = [(k, 1, [2 * k, 2], True) for k in (1, 5, 9, 40)]
-    bound = spark.createDataFrame(rows, "branch_id long, build int, steps array<int>, is_wanted boolean")
-    placed = placed_branches(bound, [(3, 1, 20), (4, 5, 8), (5, 21, 30)])
-    assert {row.branch_id: row.partition for row in read_small(placed)} == {1: 3, 5: 4, 9: 3, 40: 5}
 
 
 @nightly
@@ -251,10 +244,7 @@ POINTS = [f"{table} {when}" for table in build_index.TABLES for when in ("unwrit
 
 
 @nightly
-@pytest.mark.parametrize("names", [NAMES[:24], NAMES[2:22]])
-def test_builds_that_were_killed_leave_nothing_that_counts(
-    lake: IndexLake, monkeypatch: pytest.MonkeyPatch, names: list[str]
-) -> None:
+def test_builds_that_were_killed_leave_nothing_that_counts(lake: IndexLake, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed at each of its commits in turn; then other profiles are there, and a build ends."""
     lake.declare(*profiles(NAMES[:20]))
     lake.build()
@@ -267,7 +257,7 @@ def test_builds_that_were_killed_leave_nothing_that_counts(
             with pytest.raises(KilledError):
                 lake.build()
         assert lake.index.partitions == before.partitions
-    lake.declare(*profiles(names))
+    lake.declare(*profiles(NAMES[2:22]))
     lake.build()
     lake.join()
     lake.check()

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.index_lake import IndexLake
-from winnow.errors import DataError
+from winnow.errors import DataError, TransientError
 from winnow.jobs import join_paths
 from winnow.jobs.index_state import symbols
 from winnow.jobs.join_paths import path_branches, require_joined, route_paths, with_news
@@ -94,7 +94,7 @@ def test_a_join_that_was_killed_is_finished(lake: IndexLake, monkeypatch: pytest
             patch.setattr("winnow.tables.tables.point", point)
             with pytest.raises(KilledError):
                 lake.join()
-        with pytest.raises(DataError, match=r"join_(missing|stale)"):
+        with pytest.raises(DataError, match="join_stale"):
             require_joined(lake.tables)
         lake.meet(f"/a/{fault[:3]}/b")
     lake.join()
@@ -114,30 +114,35 @@ def test_two_joins_at_once_add_each_pair_once(lake: IndexLake) -> None:
 
 
 @nightly
-def test_a_match_requires_a_join_of_all_paths_with_the_newest_index(lake: IndexLake) -> None:
+def test_a_match_requires_a_join_of_its_paths_and_profiles(lake: IndexLake) -> None:
     lake.declare(*XPATHS)
     lake.meet("/a/b")
     with pytest.raises(DataError, match="index_missing"):
         require_joined(lake.tables)
     lake.build()
-    with pytest.raises(DataError, match="join_missing"):
+    with pytest.raises(DataError, match=r"join_stale.*\(build 1\) nothing were joined"):
         require_joined(lake.tables)
     lake.join()
-    index, join = require_joined(lake.tables)
-    assert (join.index_build, join.paths_version) == (index.build, lake.tables.version("paths"))
+    profiles = lake.tables.version("profiles")
+    _, join = require_joined(lake.tables)
+    assert join[:3] == (1, profiles, lake.tables.version("paths"))
     lake.meet("/a/b/c")
-    with pytest.raises(DataError, match=r"join_stale.*version 1 of paths was joined .* asked are version 2"):
+    with pytest.raises(DataError, match=r"join_stale.*version 1 of paths and build 1 were joined, asked are version 2"):
         require_joined(lake.tables)
     assert require_joined(lake.tables, paths_version=1)
-    lake.join()
-    lake.declare(*XPATHS, "/new")
+    lake.declare(*XPATHS[1:], "/new")
     with pytest.raises(DataError, match="index_stale"):
         require_joined(lake.tables)
     lake.build()
-    with pytest.raises(DataError, match=r"join_stale.*build 1 of the index, asked are .* build 2"):
+    with pytest.raises(DataError, match=r"join_stale.*\(build 2\) version 1 of paths and build 1"):
         require_joined(lake.tables)
     lake.join()
     require_joined(lake.tables)
+
+    # What was joined with the older index still holds; a path that came later has not met what left by then.
+    assert require_joined(lake.tables, paths_version=1, profiles_version=profiles)
+    with pytest.raises(TransientError, match="index_moved"):
+        require_joined(lake.tables, profiles_version=profiles)
 
 
 @nightly

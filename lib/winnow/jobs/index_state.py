@@ -1,6 +1,8 @@
 """The newest whole index, and how far paths were joined with it."""
 
 from collections.abc import Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
@@ -43,9 +45,12 @@ class IndexState(NamedTuple):
 
 
 class Join(NamedTuple):
-    """All paths at `paths_version` have met all branches of `index_build`; the pairs are at `path_branches_version`."""
+    """All paths at `paths_version` have met all branches of `index_build`, which are those of the profiles at
+    `profiles_version`; the pairs are at `path_branches_version`.
+    """
 
     index_build: int
+    profiles_version: int
     paths_version: int
     path_branches_version: int
 
@@ -60,7 +65,7 @@ def index_state(tables: Tables) -> IndexState | None:
         return None
     for _ in range(_ATTEMPTS):
         version = tables.version("index_partitions")
-        nodes, symbols = (tables.version(name) for name in ("envelope_nodes", "index_symbols"))
+        nodes, symbols = tables.versions("envelope_nodes", "index_symbols").values()
         frame = tables.read("index_partitions", version=version).orderBy("partition")
         rows = tuple(row.asDict() for row in read_small(frame, MAX_PARTITIONS))
         if tables.version("index_partitions") != version:
@@ -111,20 +116,40 @@ class JoinedTables(NamedTuple):
 
 
 def joined_tables(tables: Tables) -> JoinedTables:
-    return JoinedTables(*(_table_id(tables, name) for name in ("paths", "path_branches")))
+    with ThreadPoolExecutor(2) as threads:  # each asks the log
+        return JoinedTables(*threads.map(partial(_table_id, tables), ("paths", "path_branches")))
 
 
 def newest_join(tables: Tables, index: IndexState, ids: JoinedTables) -> Join | None:
     """Returns how far paths were joined with this index or one that it came from; None if they never were."""
+    return _newest(_joins(tables, index, ids)) if tables.exists("path_joins") else None
+
+
+def covering_join(
+    tables: Tables, index: IndexState, ids: JoinedTables, *, paths_version: int, profiles_version: int
+) -> Join | None:
+    """Returns a join that has all pairs of these paths and the branches of these profiles, if there is one.
+
+    An index of newer profiles may lack branches of those that have left since.
+    """
     if not tables.exists("path_joins"):
         return None
-    rows = tables.read("path_joins").where(
+    covers = f"paths_version >= {paths_version} AND profiles_version = {profiles_version}"
+    return _newest(_joins(tables, index, ids).where(covers))
+
+
+def _joins(tables: Tables, index: IndexState, ids: JoinedTables) -> DataFrame:
+    return tables.read("path_joins").where(
         (sf.col("index_id") == index.index_id)
         & (sf.col("index_build") <= index.build)  # later ones are of an index that was taken back
         & (sf.col("paths_id") == ids.paths_id)
         & (sf.col("path_branches_id") == ids.path_branches_id)
     )
-    newest = rows.orderBy(sf.desc("path_branches_version"), sf.desc("index_build"), sf.desc("paths_version")).limit(1)
+
+
+def _newest(joins: DataFrame) -> Join | None:
+    order = ("path_branches_version", "index_build", "paths_version", "profiles_version")
+    newest = joins.orderBy(*map(sf.desc, order)).limit(1)
     return next((Join(*row) for row in read_small(newest.select(*Join._fields))), None)
 
 

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from winnow.errors import DataError
+from winnow.errors import DataError, TransientError
 from winnow.jobs.index_state import (
     MAX_PARTITIONS,
     IndexState,
     Join,
     JoinedTables,
+    covering_join,
     index_state,
     is_lost,
     joined_tables,
@@ -62,7 +63,7 @@ def run(spark: SparkSession, config: Config) -> RunReport:
         ids = joined_tables(tables)
         joined = newest_join(tables, index, ids)
         report.counts = {"partitions": len(index.partitions), "partitions read": 0, "new path branches": 0}
-        if joined and (joined.index_build, joined.paths_version) == (index.build, version):
+        if joined and joined[:3] == (index.build, index.inputs["profiles"], version):
             return report
         paths, counts = _paths(tables, version, joined)
         report.counts = {"paths": counts["all"], "new paths": counts["new"], **report.counts}
@@ -89,32 +90,33 @@ def require_joined(
 
     Raises:
         DataError: some path has not met some branch of an active profile, so answers would be missing.
+        TransientError: the index is that of newer profiles already.
     """
     index = index_state(tables)
     if index is None:
         raise DataError("index_missing", f"there is no index in {tables.lake.location}", hint="run build_index first")
     paths = tables.version("paths") if paths_version is None else paths_version
     profiles = tables.version("profiles") if profiles_version is None else profiles_version
-    if index.inputs["profiles"] < profiles:
+    ids = joined_tables(tables) if tables.exists("path_branches") else None
+    if ids and (join := covering_join(tables, index, ids, paths_version=paths, profiles_version=profiles)):
+        return index, join
+    asked = f"asked are version {paths} of paths and version {profiles} of profiles: answers would be missing"
+    built = index.inputs["profiles"]
+    if built > profiles:
+        raise TransientError(
+            "index_moved", f"the index is that of version {built} of profiles, {asked}", hint="plan the run again"
+        )
+    if built < profiles:
         raise DataError(
             "index_stale",
-            f"the index was built with version {index.inputs['profiles']} of profiles, asked is version {profiles}:"
-            " answers would be missing",
+            f"the index is that of version {built} of profiles, {asked}",
             hint="run build_index and join_paths first",
         )
-    join = newest_join(tables, index, joined_tables(tables)) if tables.exists("path_branches") else None
-    if join is None:
-        raise DataError(
-            "join_missing", "no path was ever joined with this index: answers would be missing", hint="run join_paths"
-        )
-    if join.index_build != index.build or join.paths_version < paths:
-        raise DataError(
-            "join_stale",
-            f"version {join.paths_version} of paths was joined with build {join.index_build} of the index, asked are"
-            f" version {paths} and build {index.build}: answers would be missing",
-            hint="run join_paths first",
-        )
-    return index, join
+    newest = newest_join(tables, index, ids) if ids else None
+    joined = f"version {newest.paths_version} of paths and build {newest.index_build}" if newest else "nothing"
+    raise DataError(
+        "join_stale", f"of the index (build {index.build}) {joined} were joined, {asked}", hint="run join_paths first"
+    )
 
 
 def with_news(paths: DataFrame, joined: DataFrame | None) -> DataFrame:
@@ -190,6 +192,7 @@ def _say_joined(tables: Tables, index: IndexState, ids: JoinedTables, paths_vers
         "index_id": index.index_id,
         "index_build": index.build,
         "index_version": index.version,
+        "profiles_version": index.inputs["profiles"],
         "paths_version": paths_version,
         **ids._asdict(),
         "path_branches_version": tables.version("path_branches"),
