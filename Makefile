@@ -49,7 +49,7 @@ bench: setup ## measure everything, as ratios to lxml in the same run
 	@.venv/bin/winnow bench pipeline
 
 docs: setup ## write the table reference anew from the contracts
-	@.venv/bin/python -m winnow.lake.reference > infra/docs/tables.md
+	@.venv/bin/python -m winnow.tables.reference > infra/docs/tables.md
 
 lock: setup ## resolve the environments anew into infra/requirements/*.txt
 	@for name in bootstrap job airflow cluster; do echo "locking $$name"; $(COMPILE) infra/requirements/$$name.in -o infra/requirements/$$name.txt; done

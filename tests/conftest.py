@@ -20,7 +20,7 @@ CORPORA = ROOT.parent / "shared" / "corpora"
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator["SparkSession"]:
-    from winnow.lake.session import open_session
+    from winnow.tables.session import open_session
 
     session = open_session(master="local[2]", app="winnow-tests")
     yield session

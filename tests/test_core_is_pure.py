@@ -14,7 +14,7 @@ class Blocked:
 sys.meta_path.insert(0, Blocked())
 import winnow
 SPARK = (
-    "winnow.lake.session",
+    "winnow.tables.session",
     "winnow.lake.daemon",
     "winnow.pipeline.backfill",
     "winnow.pipeline.encode_documents",
@@ -46,7 +46,7 @@ def test_everything_but_lake_and_pipeline_imports_where_pyspark_is_blocked() -> 
 
 
 def test_the_blocker_blocks() -> None:
-    script = BLOCKER + "\nimport winnow.lake.session"
+    script = BLOCKER + "\nimport winnow.tables.session"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert "the pure core imported" in done.stderr
 

@@ -234,7 +234,7 @@ def test_a_wrong_master_is_one_sentence(folder: Path, master: str, capfd: pytest
 
 
 def test_masters_that_spark_knows() -> None:
-    from winnow.lake.session import _MASTER
+    from winnow.tables.session import _MASTER
 
     known = [
         "local",

@@ -280,7 +280,7 @@ def test_an_empty_file_and_a_csv(tables: Tables, tmp_path: Path) -> None:
 KILLED = """
 import sys
 from winnow.jobs import encode_profiles, ingest_profiles
-from winnow.lake.session import open_session
+from winnow.tables.session import open_session
 from winnow.tables import Lake
 spark, lake = open_session(master="local[1]"), Lake(sys.argv[1])
 ingest_profiles.run(spark, ingest_profiles.Config(lake=lake, file=sys.argv[2], retire_missing=True))

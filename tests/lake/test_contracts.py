@@ -13,7 +13,7 @@ from conftest import ROOT
 from winnow.errors import DataError, TransientError, UsageError
 from winnow.ingest.reasons import ProfileReason, Reason
 from winnow.lake.contracts import Shape, discrepancies, load_contract, parse_contract, table_names
-from winnow.lake.locks import table_lock
+from winnow.tables.locks import table_lock
 from winnow.lake.parts import PartWriter
 from winnow.lake.reference import reference
 from winnow.lake.store import adopt, ensure_tables, read_rows, state, write_rows
@@ -84,7 +84,7 @@ def test_the_reference_follows_the_contracts() -> None:
 
 def test_a_second_writer_waits_then_fails_cleanly(tmp_path: Path) -> None:
     script = (
-        "import sys, time\nfrom winnow.lake.locks import table_lock\n"
+        "import sys, time\nfrom winnow.tables.locks import table_lock\n"
         f"with table_lock({str(tmp_path)!r}, 'documents'):\n  print('held', flush=True)\n  time.sleep(30)"
     )
     holder = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)

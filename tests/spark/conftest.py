@@ -49,7 +49,7 @@ def address_of(kind: str, folder: Path) -> Iterator[str]:
 
 def open_session_at(address: str) -> SparkSession:
     """A session of a process's own, for code that a test runs in another process, too."""
-    from winnow.lake.session import open_session
+    from winnow.tables.session import open_session
 
     if address.startswith("sc://"):
         return SparkSession.builder.remote(address).getOrCreate()

@@ -19,7 +19,7 @@ ARCHIVES = 10
 
 def run(folder: Path, *, documents: int, singles: int, master: str) -> dict[str, Any]:
     """Ingest `documents` in ten .tar.gz, and `singles` single files, beside one-thread parsing of the same bytes."""
-    from winnow.lake.session import open_session
+    from winnow.tables.session import open_session
     from winnow.pipeline import ingest_documents
 
     archives, files = _inputs(folder, documents, singles)

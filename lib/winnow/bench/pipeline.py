@@ -26,7 +26,7 @@ FEW = 100  # profiles of the first backfill: what a session loads once is paid f
 
 
 def run(folder: Path, *, documents: int, profiles: int, added: int, master: str) -> dict[str, Any]:
-    from winnow.lake.session import open_session
+    from winnow.tables.session import open_session
     from winnow.pipeline import ingest_documents, ingest_profiles
     from winnow.pipeline import run as pipeline
 

@@ -32,7 +32,7 @@ WAIT_SECONDS = 120
 
 
 def run(folder: Path, *, documents: int, profiles: int, many: int, master: str) -> dict[str, Any]:
-    from winnow.lake.session import open_session
+    from winnow.tables.session import open_session
 
     archives, fewer = _inputs(folder, documents), _inputs(folder, min(documents, IN_ARCHIVES))
     asked, more = _profiles(folder, (profiles, many))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def run(folder: Path, *, documents: int, profiles: int, added: int, master: str) -> dict[str, Any]:
     from winnow.jobs import ingest_documents, ingest_profiles
     from winnow.jobs import run as pipeline
-    from winnow.lake.session import open_session
+    from winnow.tables.session import open_session
 
     inputs = _inputs(folder, documents)
     place = folder / "lake-spark-pipeline"

@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from winnow.lake.contracts import lake_path
-    from winnow.lake.session import open_session
+    from winnow.tables.session import open_session
     from winnow.pipeline.publish_matches import staged_version
     from winnow.quality import gate
 

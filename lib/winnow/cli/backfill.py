@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from winnow.lake.contracts import lake_path
-    from winnow.lake.session import open_session
+    from winnow.tables.session import open_session
     from winnow.pipeline import backfill, match_documents
     from winnow.pipeline import run as pipeline
     from winnow.quality.gate import gate

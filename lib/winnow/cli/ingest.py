@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
         from winnow.ingest.sources import require_input
 
         require_input(args.paths)  # before Spark, which takes seconds
-        from winnow.lake.session import open_session
+        from winnow.tables.session import open_session
         from winnow.pipeline import ingest_documents
 
         documents = ingest_documents.Config(

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from winnow.lake.contracts import lake_path
-    from winnow.lake.session import open_session
+    from winnow.tables.session import open_session
     from winnow.pipeline import run as pipeline
     from winnow.quality.gate import gate
     from winnow.report.write import write

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _encode_documents(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
-    from winnow.lake.session import open_session
+    from winnow.tables.session import open_session
     from winnow.pipeline import encode_documents as job
 
     session = open_session(master=args.master)
@@ -72,7 +72,7 @@ def _sample_values(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]
 
 
 def _encode_profiles(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
-    from winnow.lake.session import open_session
+    from winnow.tables.session import open_session
     from winnow.pipeline import encode_profiles as job
 
     yield job.run(open_session(master=args.master), job.Config(lake=lake, run_id=args.run_id))
@@ -85,14 +85,14 @@ def _build_index(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
 
 
 def _join_paths(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
-    from winnow.lake.session import open_session
+    from winnow.tables.session import open_session
     from winnow.pipeline import join_paths as job
 
     yield job.run(open_session(master=args.master), job.Config(lake=lake, run_id=args.run_id))
 
 
 def _prepare(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
-    from winnow.lake.session import open_session
+    from winnow.tables.session import open_session
     from winnow.pipeline import run as job
 
     dates = dates_and_pending(args, lake)
@@ -102,7 +102,7 @@ def _prepare(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
 
 def _match_documents(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
     from winnow.jobs.report import all_of
-    from winnow.lake.session import open_session
+    from winnow.tables.session import open_session
     from winnow.pipeline import match_documents as job
 
     check_engine(args)

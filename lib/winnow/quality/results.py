@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from winnow.lake.contracts import load_contract
-from winnow.lake.locks import table_lock
+from winnow.tables.locks import table_lock
 from winnow.lake.parts import arrow_schema
 from winnow.lake.store import ensure_tables, upsert
 from winnow.quality.expectations import Verdict

@@ -178,7 +178,7 @@ def _arrivals(answers: list[Heard]) -> list[tuple[float, int]]:
 def _context() -> "SparkContext":
     import pyspark
 
-    from winnow.lake.session import open_session
+    from winnow.tables.session import open_session
 
     # This kind of cluster keeps the logs of its executors in Spark's own folder.
     atexit.register(shutil.rmtree, Path(pyspark.__file__).parent / "work", ignore_errors=True)

@@ -70,7 +70,7 @@ def build_index(
         UsageError: columns are missing or of another type, or no profile was accepted.
 
     Example:
-        >>> from winnow.lake.session import open_session  # any session will do
+        >>> from winnow.tables.session import open_session  # any session will do
         >>> spark = open_session(master="local[2]")
         >>> asked = [("cheap", "//item[@price < 10]"), ("mistyped", "//item[")]
         >>> index = build_index(spark.createDataFrame(asked, "profile_id string, xpath string"))
@@ -117,7 +117,7 @@ def load_index(
 
     Example:
         >>> import tempfile
-        >>> from winnow.lake.session import open_session  # any session will do
+        >>> from winnow.tables.session import open_session  # any session will do
         >>> spark = open_session(master="local[2]")
         >>> profiles = spark.createDataFrame([("cheap", "//item[@price < 10]")], "profile_id string, xpath string")
         >>> with tempfile.TemporaryDirectory() as place:

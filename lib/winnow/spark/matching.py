@@ -42,7 +42,7 @@ def match(
         UsageError: columns are missing or of another type, or no profile was accepted.
 
     Example:
-        >>> from winnow.lake.session import open_session  # any session will do
+        >>> from winnow.tables.session import open_session  # any session will do
         >>> spark = open_session(master="local[2]")
         >>> order = "<order><item price='7'/></order>"
         >>> documents = spark.createDataFrame([("a.xml", order)], "document_id string, content string")

@@ -34,7 +34,7 @@ def register(spark: SparkSession) -> None:
     Example:
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from winnow.lake.session import open_session  # any session will do
+        >>> from winnow.tables.session import open_session  # any session will do
         >>> spark = open_session(master="local[2]")
         >>> register(spark)
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -108,8 +108,7 @@ def schemas_folder() -> Path:
 
 def table_names() -> list[str]:
     """Returns the names of all tables that have a contract."""
-    folder = schemas_folder()
-    return sorted({path.parent.name for pattern in ("", "next/") for path in folder.glob(f"{pattern}*/contract.toml")})
+    return sorted(path.parent.name for path in schemas_folder().glob("*/contract.toml"))
 
 
 @cache
@@ -119,11 +118,10 @@ def contract(table: str) -> Contract:
     >>> contract("documents").key
     ('document_id',)
     """
-    for folder in ("next", ""):
-        path = schemas_folder() / folder / table / "contract.toml"
-        if path.is_file():
-            return parse_contract(path.read_text())
-    raise UsageError("unknown_table", f"no contract for table {table!r}", hint=f"known: {', '.join(table_names())}")
+    path = schemas_folder() / table / "contract.toml"
+    if not path.is_file():
+        raise UsageError("unknown_table", f"no contract for table {table!r}", hint=f"known: {', '.join(table_names())}")
+    return parse_contract(path.read_text())
 
 
 def parse_contract(text: str) -> Contract:

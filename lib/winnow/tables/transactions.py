@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from winnow.errors import TransientError
-from winnow.lake.locks import table_lock
+from winnow.tables.locks import table_lock
 from winnow.tables.lake import Lake
 
 ATTEMPTS = 8

@@ -26,7 +26,6 @@ SETTINGS = {
     "spark.databricks.delta.snapshotPartitions": "2",  # 50 by default: 20 s for the first read of a small table
     "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",
     "spark.sql.inMemoryColumnarStorage.batchSize": "500",
-    "spark.python.daemon.module": "winnow.lake.daemon",
 }
 
 
@@ -65,17 +64,10 @@ def _require_master(master: str) -> None:
         raise UsageError("bad_master", f"{master!r} is no Spark master", hint=hint)
 
 
-def driver_host(session: SparkSession) -> str:
-    """The address at which executors reach this process."""
-    return str(session.conf.get("spark.driver.host", "127.0.0.1"))
-
-
 def _submit_arguments() -> str:
     memory = os.environ.get("WINNOW_DRIVER_MEMORY", "3g")
     logging_options = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
-    # The work is done by Python workers: of the JVM a quick start is wanted, which this makes twice as quick.
-    options = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {logging_options}"
-    return f"--driver-memory {memory} --driver-java-options '{options}' pyspark-shell"
+    return f"--driver-memory {memory} --driver-java-options '-XX:+UseParallelGC {logging_options}' pyspark-shell"
 
 
 def _require_delta_jars() -> None:

@@ -1,18 +1,17 @@
-"""The table reference for people, made from the contracts: `python -m winnow.lake.reference > infra/docs/tables.md`."""
+"""The table reference for people, made from the contracts: `python -m winnow.tables.reference > infra/docs/tables.md`."""
 
 from collections.abc import Iterator
 
-from winnow.lake.contracts import load_contract, table_names
+from winnow.tables.contract import contract, table_names
 
 GROUPS = {
-    "What came in": ("documents", "document_sources", "quarantine", "profiles", "rejected_profiles"),
+    "What came in": ("arrivals", "documents", "document_sources", "quarantine", "profiles", "rejected_profiles"),
     "What it is made of": (
-        "vocabulary", "paths", "encoded_documents", "path_documents", "document_samples", "selectivity", "patterns",
-        "profile_patterns", "branches",
+        "encoded_documents", "paths", "document_samples", "selectivity", "profile_patterns", "patterns", "branches",
     ),
-    "The index": ("envelope_nodes", "index_partitions", "path_branches"),
+    "The index": ("index_partitions", "index_symbols", "envelope_nodes", "path_branches", "path_joins"),
     "Answers": ("matches_staged", "matches", "undecided", "deliveries"),
-    "What was done": ("ledger", "profile_sets", "quality_results", "run_metrics"),
+    "What was done": ("runs", "quality_results", "run_metrics"),
 }  # fmt: skip
 
 
@@ -36,14 +35,14 @@ def _lines() -> Iterator[str]:
 
 
 def _table(name: str) -> Iterator[str]:
-    contract = load_contract(name)
-    yield from ("", f"### {name}", contract.description, "", "| column | type | |", "|---|---|---|")
-    for column in contract.columns:
-        marks = "🔑" * (column.name in contract.key) + "📁" * (column.name in contract.partition_by)
+    wanted = contract(name)
+    yield from ("", f"### {name}", wanted.description, "", "| column | type | |", "|---|---|---|")
+    for column in wanted.columns:
+        marks = "🔑" * (column.name in wanted.key) + "📁" * (column.name in wanted.partition_by)
         optional = " *(may be null)*" * column.nullable
         yield f"| `{column.name}` {marks} | {column.type} | {column.description}{optional} |"
-    if contract.constraints:
-        yield from ("", "Always true: " + "; ".join(f"`{rule}`" for rule in contract.constraints.values()) + ".")
+    if wanted.constraints:
+        yield from ("", "Always true: " + "; ".join(f"`{rule}`" for rule in wanted.constraints.values()) + ".")
 
 
 if __name__ == "__main__":

@@ -1,1 +1,0 @@
-"""The lake: table contracts, the Spark session, locks, and the only code that reads and writes Delta tables."""

@@ -1,1 +1,0 @@
-"""The jobs' verbs: each a frozen Config and `run(spark, config) -> RunReport`; `jobs/` has the entries."""
