@@ -1,9 +1,4 @@
-"""Judge the staged answers of an interval; exit code 65 when they must not be published.
-
-Entry: `spark-submit jobs/audit_matches.py`, the same as `winnow audit`.
-Reads: matches_staged and the tables it was made of, matches, ledger, undecided, quarantine.
-Writes: quality_results.
-"""
+"""Entry of a job: `spark-submit jobs/audit_matches.py` is `winnow audit`; `winnow.jobs.audit_matches` says what it reads and writes."""
 
 import sys
 

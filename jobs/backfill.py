@@ -1,9 +1,4 @@
-"""Ask new profiles of history.
-
-Entry: `spark-submit jobs/backfill.py`, the same as `winnow backfill`.
-Reads: documents and everything made of them, ledger.
-Writes: matches, deliveries, ledger.
-"""
+"""Entry of a job: `spark-submit jobs/backfill.py` is `winnow backfill`; `winnow.jobs.backfill` says what it reads and writes."""
 
 import sys
 

@@ -1,9 +1,4 @@
-"""Bring the envelope trees up to date with the branches of the active profiles.
-
-Entry: `spark-submit jobs/build_index.py`, the same as `winnow build-index`.
-Reads: profiles, profile_patterns, patterns, branches, vocabulary.
-Writes: envelope_nodes, index_partitions.
-"""
+"""Entry of a job: `spark-submit jobs/build_index.py` is `winnow build-index`; `winnow.jobs.build_index` says what it reads and writes."""
 
 import sys
 

@@ -1,9 +1,4 @@
-"""Encode the documents of an interval that are new.
-
-Entry: `spark-submit jobs/encode_documents.py`, the same as `winnow encode-documents`.
-Reads: documents.
-Writes: vocabulary, paths, document_samples, path_documents, encoded_documents.
-"""
+"""Entry of a job: `spark-submit jobs/encode_documents.py` is `winnow encode-documents`; `winnow.jobs.encode_documents` says what it reads and writes."""
 
 import sys
 

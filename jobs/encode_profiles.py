@@ -1,9 +1,4 @@
-"""Encode the profile versions that are new.
-
-Entry: `spark-submit jobs/encode_profiles.py`, the same as `winnow encode-profiles`.
-Reads: profiles.
-Writes: patterns, profile_patterns, vocabulary, branches.
-"""
+"""Entry of a job: `spark-submit jobs/encode_profiles.py` is `winnow encode-profiles`; `winnow.jobs.encode_profiles` says what it reads and writes."""
 
 import sys
 

@@ -1,6 +1,4 @@
-"""Ingest XML documents of one data interval: `spark-submit jobs/ingest_documents.py PATH... --date D`.
-Reads: files, directories, globs and archives. Writes: documents, document_sources, quarantine.
-"""
+"""Entry of a job: `spark-submit jobs/ingest_documents.py` is `winnow ingest documents`; `winnow.jobs.ingest_documents` says what it reads and writes."""
 
 import sys
 

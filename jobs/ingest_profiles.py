@@ -1,7 +1,4 @@
-"""Ingest a profile file: `jobs/ingest_profiles.py FILE [--retire-missing]`, also through spark-submit.
-
-Reads: a CSV or JSONL file, profiles. Writes: profiles, rejected_profiles.
-"""
+"""Entry of a job: `spark-submit jobs/ingest_profiles.py` is `winnow ingest profiles`; `winnow.jobs.ingest_profiles` says what it reads and writes."""
 
 import sys
 

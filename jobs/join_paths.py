@@ -1,9 +1,4 @@
-"""Join what is new, paths and branches.
-
-Entry: `spark-submit jobs/join_paths.py`, the same as `winnow join-paths`.
-Reads: paths, vocabulary, envelope_nodes, index_partitions.
-Writes: path_branches.
-"""
+"""Entry of a job: `spark-submit jobs/join_paths.py` is `winnow join-paths`; `winnow.jobs.join_paths` says what it reads and writes."""
 
 import sys
 

@@ -1,9 +1,4 @@
-"""Keep the tables fit.
-
-Entry: `spark-submit jobs/maintain.py`, the same as `winnow maintain`.
-Reads: all tables.
-Writes: all tables (files, never rows).
-"""
+"""Entry of a job: `spark-submit jobs/maintain.py` is `winnow maintain`; `winnow.jobs.maintain` says what it reads and writes."""
 
 import sys
 

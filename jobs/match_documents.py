@@ -1,9 +1,4 @@
-"""Answer what is still open for an interval.
-
-Entry: `spark-submit jobs/match_documents.py`, the same as `winnow match-documents`.
-Reads: encoded_documents, path_documents, documents, profiles, patterns, path_branches, ledger.
-Writes: matches_staged, profile_sets, undecided.
-"""
+"""Entry of a job: `spark-submit jobs/match_documents.py` is `winnow match-documents`; `winnow.jobs.match_documents` says what it reads and writes."""
 
 import sys
 

@@ -1,10 +1,4 @@
-"""Encode what is new and bring the index up to date, in one session.
-
-Entry: `spark-submit jobs/prepare.py`, the same as `winnow prepare`.
-Reads: documents, profiles.
-Writes: encoded_documents, path_documents, paths, vocabulary, document_samples, selectivity, patterns, profile_patterns,
-branches, envelope_nodes, index_partitions, path_branches.
-"""
+"""Entry of a job: `spark-submit jobs/prepare.py` is `winnow prepare`; `winnow.jobs.run` says what it reads and writes."""
 
 import sys
 

@@ -1,9 +1,4 @@
-"""Publish the staged answers of an interval.
-
-Entry: `spark-submit jobs/publish_matches.py`, the same as `winnow publish-matches`.
-Reads: matches_staged, matches, profile_sets, ledger.
-Writes: matches, deliveries, ledger.
-"""
+"""Entry of a job: `spark-submit jobs/publish_matches.py` is `winnow publish-matches`; `winnow.jobs.publish_matches` says what it reads and writes."""
 
 import sys
 

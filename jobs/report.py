@@ -1,9 +1,4 @@
-"""Write the page of a run.
-
-Entry: `spark-submit jobs/report.py`, the same as `winnow report`.
-Reads: run_metrics, ledger, matches, documents, quarantine, undecided, quality_results.
-Writes: a file below the lake's `_reports`.
-"""
+"""Entry of a job: `spark-submit jobs/report.py` is `winnow report`; `winnow.report` says what it reads and writes."""
 
 import sys
 

@@ -1,9 +1,4 @@
-"""All jobs of an interval in one session.
-
-Entry: `spark-submit jobs/run.py`, the same as `winnow run`.
-Reads: documents, profiles.
-Writes: everything made of them.
-"""
+"""Entry of a job: `spark-submit jobs/run.py` is `winnow run`; `winnow.jobs.run` says what it reads and writes."""
 
 import sys
 

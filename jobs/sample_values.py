@@ -1,9 +1,4 @@
-"""Estimate how rare labels and values are, from a sample of all documents.
-
-Entry: `spark-submit jobs/sample_values.py`, the same as `winnow sample-values`.
-Reads: document_samples.
-Writes: selectivity.
-"""
+"""Entry of a job: `spark-submit jobs/sample_values.py` is `winnow sample-values`; `winnow.jobs.sample_values` says what it reads and writes."""
 
 import sys
 

@@ -8,13 +8,34 @@ from typing import TYPE_CHECKING
 from winnow.errors import UsageError
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from winnow.deciding.limits import EvaluationLimits
     from winnow.ingest.expansion import ExpansionLimits
+    from winnow.jobs.run import Gate
+    from winnow.tables.lake import Lake
 
 
 def add_lake_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--lake", help="folder or Hadoop path of the tables (default: WINNOW_LAKE or .winnow/lake)")
-    parser.add_argument("--master", help="Spark master (default: WINNOW_MASTER or local[*])")
+    parser.add_argument(
+        "--lake",
+        help="a folder, s3a://bucket/lake or catalog.schema of the tables (default: WINNOW_LAKE or .winnow/lake)",
+    )
+    parser.add_argument(
+        "--master", help="Spark master, or sc://host:port of a Connect server (default: WINNOW_MASTER or local[*])"
+    )
+
+
+def lake_of(args: argparse.Namespace) -> "Lake":
+    from winnow.tables.lake import Lake
+
+    return Lake.at(args.lake)
+
+
+def session_of(args: argparse.Namespace) -> "SparkSession":
+    from winnow.tables.session import open_session
+
+    return open_session(master=args.master)
 
 
 def add_interval_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +43,11 @@ def add_interval_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from", dest="first", type=date, help="the first of a range of dates")
     parser.add_argument("--to", dest="last", type=date, help="the last of them, included")
     parser.add_argument("--pending", action="store_true", help="every date that has documents not answered yet, too")
-    parser.add_argument("--run-id", default="manual", help="kept with every row, e.g. the scheduler's run id")
+    add_run_argument(parser)
+
+
+def add_run_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--run-id", default="manual", help="how the run's name begins, e.g. the scheduler's run id")
 
 
 def add_engine_argument(parser: argparse.ArgumentParser) -> None:
@@ -42,14 +67,18 @@ def check_engine(args: argparse.Namespace) -> None:
     resolve(args.engine)
 
 
-def dates_and_pending(args: argparse.Namespace, lake: str) -> tuple[dt.date, ...]:
+def dates_and_pending(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> tuple[dt.date, ...]:
     """The dates that the call names, and with `--pending` those that are open."""
     if not args.pending:
         return dates_of(args)
-    from winnow.pipeline.backfill import pending_dates
+    from winnow.jobs.backfill import pending_dates
 
-    named = dates_of(args) if args.date or args.first or args.last else ()
-    return tuple(sorted({*named, *pending_dates(lake)}))
+    return tuple(sorted({*named_dates(args), *pending_dates(spark, lake)}))
+
+
+def named_dates(args: argparse.Namespace) -> tuple[dt.date, ...]:
+    """The dates that the call names, none without `--date` and `--from`."""
+    return dates_of(args) if args.date or args.first or args.last else ()
 
 
 def dates_of(args: argparse.Namespace) -> tuple[dt.date, ...]:
@@ -156,3 +185,10 @@ def evaluation_of(args: argparse.Namespace) -> "EvaluationLimits":
         pair_seconds=args.pair_seconds or DEFAULT_EVALUATION.pair_seconds,
         document_seconds=args.document_seconds or DEFAULT_EVALUATION.document_seconds,
     )
+
+
+def gate_of(spark: "SparkSession", lake: "Lake") -> "Gate":
+    """What stands between staged and published answers: the audit of a date of a run."""
+    from winnow.jobs import audit_matches
+
+    return lambda date, run_id: audit_matches.run(spark, audit_matches.Config(lake=lake, date=date, run_id=run_id))

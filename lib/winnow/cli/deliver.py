@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from winnow.cli.common import add_lake_arguments, date
+from winnow.cli.common import add_lake_arguments, date, lake_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,10 +14,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from winnow.lake.contracts import lake_path
-    from winnow.pipeline import deliver
+    from winnow.query import deliver
 
-    config = deliver.Config(lake=lake_path(args.lake), date=args.date, folder=args.to, destination=args.destination)
+    config = deliver.Config(lake=lake_of(args), date=args.date, folder=args.to, destination=args.destination)
     print(deliver.run(config).render())
     print(f"  in {args.to / str(args.date)}")
     return 0

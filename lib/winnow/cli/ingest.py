@@ -2,8 +2,10 @@
 
 import argparse
 
-from winnow.cli.common import add_expansion_argument, add_lake_arguments, date, expansion_of, positive, tag
-from winnow.ingest.accept import DEFAULT_LIMITS, Limits
+from winnow.cli.common import add_expansion_argument, add_lake_arguments, date, lake_of, positive, session_of, tag
+from winnow.ingest.accept import DEFAULT_LIMITS
+
+REFUSED_INPUT = 3  # an exit code: done, and some of the input was refused
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,29 +29,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from winnow.lake.contracts import lake_path
-
-    lake = lake_path(args.lake)
+    lake = lake_of(args)
     if args.kind == "documents":
         from winnow.ingest.sources import require_input
 
         require_input(args.paths)  # before Spark, which takes seconds
-        from winnow.tables.session import open_session
-        from winnow.pipeline import ingest_documents
+        from winnow.jobs import ingest_documents
 
-        documents = ingest_documents.Config(
-            lake=lake,
-            paths=tuple(args.paths),
-            date=args.date,
-            record_tag=args.record_tag,
-            limits=Limits(args.max_bytes, args.max_nodes),
-            expansion=expansion_of(args),
-        )
-        report = ingest_documents.run(open_session(master=args.master), documents)
+        documents = ingest_documents.Config(lake=lake, paths=tuple(args.paths), date=args.date, options=_options(args))
+        report = ingest_documents.run(session_of(args), documents)
     else:
-        from winnow.pipeline import ingest_profiles
+        from winnow.ingest.profiles import require_profile_file
+        from winnow.jobs import ingest_profiles
 
+        require_profile_file(args.file)
         profiles = ingest_profiles.Config(lake=lake, file=args.file, retire_missing=args.retire_missing)
-        report = ingest_profiles.run(profiles)
+        report = ingest_profiles.run(session_of(args), profiles)
     print(report.render())
-    return 0
+    return REFUSED_INPUT if args.kind == "profiles" and report.counts["rejected"] else 0
+
+
+def _options(args: argparse.Namespace) -> dict[str, str]:
+    """Those of the format `winnow_xml`."""
+    given = {
+        "recordTag": args.record_tag,
+        "maxBytes": args.max_bytes,
+        "maxNodes": args.max_nodes,
+        "maxExpansion": args.max_expansion,
+    }
+    return {name: str(value) for name, value in given.items() if value}

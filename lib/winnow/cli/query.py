@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from winnow.cli.common import add_lake_arguments, date, positive
+from winnow.cli.common import add_lake_arguments, date, lake_of, positive
 
 SHOWN = 50
 
@@ -27,17 +27,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from winnow.errors import UsageError
-    from winnow.lake.contracts import lake_path
-    from winnow.pipeline import query
+    from winnow.query import matches
 
-    wanted = {name: getattr(args, name) for name in query.FILTERS}
+    wanted = {name: getattr(args, name) for name in matches.FILTERS}
     limit = args.limit or (SHOWN if args.format == "table" else 0)
     if args.sql is not None:
         if any(value is not None for value in wanted.values()):
             raise UsageError("two_questions", "--sql goes without filters", hint="put them into the WHERE clause")
-        rows = query.sql(lake_path(args.lake), args.sql, version=args.version, limit=limit)
+        rows = matches.sql(lake_of(args), args.sql, version=args.version, limit=limit)
     else:
-        rows = query.matches(lake_path(args.lake), wanted, version=args.version, limit=limit)
+        rows = matches.matches(lake_of(args), wanted, version=args.version, limit=limit)
     if args.format == "table":
         _print_table(rows.read_all(), limit)
     elif args.format == "csv":

@@ -2,7 +2,7 @@
 
 import argparse
 
-from winnow.cli.common import add_lake_arguments, date
+from winnow.cli.common import add_lake_arguments, date, lake_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -12,8 +12,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from winnow.lake.contracts import lake_path
     from winnow.report.write import write
 
-    print(f"report: {write(lake_path(args.lake), args.date, args.run_id)}")
+    print(f"report: {write(lake_of(args), args.date, args.run_id)}")
     return 0

@@ -8,7 +8,10 @@ from winnow.cli.common import (
     add_lake_arguments,
     check_engine,
     dates_and_pending,
+    gate_of,
+    lake_of,
     positive,
+    session_of,
 )
 
 
@@ -17,35 +20,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_engine_argument(parser)
     parser.add_argument("--full", action="store_true", help="ask everything again, also what the ledger has answered")
     parser.add_argument("--no-audit", action="store_true", help="publish without asking the quality gate")
-    parser.add_argument("--no-index", action="store_true", help="let every worker join by itself (for comparison)")
     parser.add_argument("--shard", type=positive, help="profiles of one matcher; more are asked shard by shard")
     add_lake_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    from winnow.lake.contracts import lake_path
-    from winnow.tables.session import open_session
-    from winnow.pipeline import run as pipeline
-    from winnow.quality.gate import gate
+    from winnow.jobs import run as pipeline
     from winnow.report.write import write
 
     check_engine(args)
-    lake = lake_path(args.lake)
-    dates = dates_and_pending(args, lake)
+    lake, spark = lake_of(args), session_of(args)
+    dates = dates_and_pending(args, spark, lake)
     if not dates:
         print("nothing is pending")
         return 0
     config = pipeline.Config(
         lake=lake,
         dates=dates,
-        run_id=args.run_id,
+        run_id=pipeline.new_run_id(args.run_id),
         engine=args.engine,
         full=args.full,
-        index=not args.no_index,
         **({"shard": args.shard} if args.shard else {}),
     )
-    session = open_session(master=args.master)
-    for report in pipeline.run(session, config, None if args.no_audit else gate(session, lake, args.run_id)):
+    for report in pipeline.run(spark, config, None if args.no_audit else gate_of(spark, lake)):
         print(report.render(), flush=True)
-    print(f"report: {write(lake, dates[-1], args.run_id)}")
+    print(f"report: {write(lake, dates[-1])}")
     return 0

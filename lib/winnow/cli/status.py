@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from winnow.cli.common import add_lake_arguments
+from winnow.cli.common import add_lake_arguments, lake_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -12,15 +12,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from winnow.lake.contracts import lake_path, table_names
-    from winnow.lake.store import state
+    from winnow.query.stored_tables import table_states
 
-    lake = lake_path(args.lake)
-    states = [found for table in table_names() if (found := state(lake, table))]
+    lake = lake_of(args)
+    states = list(table_states(lake))
     if args.json:
         print(json.dumps([row._asdict() for row in states]))
         return 0
-    print(f"lake {lake}")
+    print(f"lake {lake.location}")
     if not states:
         print("  no tables yet; `winnow ingest documents` makes the first")
     for row in states:

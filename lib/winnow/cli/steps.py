@@ -8,15 +8,24 @@ from winnow.cli.common import (
     add_engine_argument,
     add_interval_arguments,
     add_lake_arguments,
+    add_run_argument,
     check_engine,
     dates_and_pending,
     dates_of,
+    gate_of,
+    lake_of,
+    named_dates,
     positive,
+    session_of,
 )
 
 if TYPE_CHECKING:
-    from winnow.jobs.report import RunReport
+    from pyspark.sql import SparkSession
 
+    from winnow.jobs.report import RunReport
+    from winnow.tables.lake import Lake
+
+Reports = Iterator["RunReport"]
 INTERVAL = {"encode-documents", "prepare", "match-documents", "publish-matches"}
 
 
@@ -25,13 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     if name in INTERVAL:
         add_interval_arguments(parser)
     else:
-        parser.add_argument("--run-id", default="manual", help="kept with every commit, e.g. the scheduler's run id")
+        add_run_argument(parser)
     if name == "match-documents":
         add_engine_argument(parser)
         parser.add_argument("--full", action="store_true", help="ask everything again")
         parser.add_argument("--audit", action="store_true", help="then let the quality gate judge what was staged")
     if name == "publish-matches":
-        parser.add_argument("--staged-version", type=int, help="the audited version (default: the newest of the date)")
+        parser.add_argument("--run", help="the run that staged the answers (default: the newest one of each date)")
         parser.add_argument("--audited", action="store_true", help="only what the quality gate has let through")
     if name == "build-index":
         parser.add_argument("--rebuild", action="store_true", help="pack everything anew under the next index version")
@@ -42,106 +51,100 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from winnow.lake.contracts import lake_path
+    from winnow.jobs.run import new_run_id
 
-    lake = lake_path(args.lake)
+    if hasattr(args, "engine"):
+        check_engine(args)
+    if args.command in INTERVAL and not args.pending:
+        dates_of(args)  # before Spark, which takes seconds
+    args.run_id = new_run_id(args.run_id)
+    lake, spark = lake_of(args), session_of(args)
     reports = []
-    for report in _STEPS[args.command](args, lake):
+    for report in _STEPS[args.command](args, spark, lake):
         print(report.render(), flush=True)
         reports.append(report)
     if reports and getattr(args, "date", None):
-        from winnow.pipeline.metrics import keep_metrics
+        from winnow.jobs.run_metrics import write_run_metrics
 
-        keep_metrics(lake, args.run_id, args.date, reports)
+        write_run_metrics(lake.open(spark), args.run_id, args.date, reports)
     return 0
 
 
-def _encode_documents(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
-    from winnow.tables.session import open_session
-    from winnow.pipeline import encode_documents as job
+def _encode_documents(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
+    from winnow.jobs import encode_documents as job
 
-    session = open_session(master=args.master)
-    for date in dates_and_pending(args, lake):
-        yield job.run(session, job.Config(lake=lake, date=date, run_id=args.run_id))
+    for date in dates_and_pending(args, spark, lake):
+        yield job.run(spark, job.Config(lake=lake, date=date, run_id=args.run_id))
 
 
-def _sample_values(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
-    from winnow.pipeline import sample_values as job
+def _sample_values(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
+    from winnow.jobs import sample_values as job
 
-    yield job.run(job.Config(lake=lake, run_id=args.run_id))
-
-
-def _encode_profiles(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
-    from winnow.tables.session import open_session
-    from winnow.pipeline import encode_profiles as job
-
-    yield job.run(open_session(master=args.master), job.Config(lake=lake, run_id=args.run_id))
+    yield job.run(spark, job.Config(lake=lake, run_id=args.run_id))
 
 
-def _build_index(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
-    from winnow.pipeline import build_index as job
+def _encode_profiles(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
+    from winnow.jobs import encode_profiles as job
 
-    yield job.run(job.Config(lake=lake, run_id=args.run_id, rebuild=args.rebuild))
-
-
-def _join_paths(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
-    from winnow.tables.session import open_session
-    from winnow.pipeline import join_paths as job
-
-    yield job.run(open_session(master=args.master), job.Config(lake=lake, run_id=args.run_id))
+    yield job.run(spark, job.Config(lake=lake))
 
 
-def _prepare(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
-    from winnow.tables.session import open_session
-    from winnow.pipeline import run as job
+def _build_index(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
+    from winnow.jobs import build_index as job
 
-    dates = dates_and_pending(args, lake)
+    yield job.run(spark, job.Config(lake=lake, run_id=args.run_id, rebuild=args.rebuild))
+
+
+def _join_paths(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
+    from winnow.jobs import join_paths as job
+
+    yield job.run(spark, job.Config(lake=lake, run_id=args.run_id))
+
+
+def _prepare(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
+    from winnow.jobs import run as job
+
+    dates = dates_and_pending(args, spark, lake)
     if dates:
-        yield from job.prepare(open_session(master=args.master), job.Config(lake=lake, dates=dates, run_id=args.run_id))
+        yield from job.prepare(spark, job.Config(lake=lake, dates=dates, run_id=args.run_id))
 
 
-def _match_documents(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
+def _match_documents(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
+    from winnow.jobs import match_documents as job
     from winnow.jobs.report import all_of
-    from winnow.tables.session import open_session
-    from winnow.pipeline import match_documents as job
 
-    check_engine(args)
-    dates = dates_and_pending(args, lake)
-    config = job.Config(lake=lake, dates=dates, run_id=args.run_id, engine=args.engine, full=args.full)
+    dates = dates_and_pending(args, spark, lake)
     if not dates:
         return
-    session = open_session(master=args.master)
-    report, staged = job.run(session, config)
-    yield report
+    config = job.Config(lake=lake, dates=dates, run_id=args.run_id, engine=args.engine, full=args.full)
+    yield job.run(spark, config)
     if args.audit:
-        from winnow.quality.gate import gate
-
-        audit = gate(session, lake, args.run_id).audit
-        yield from all_of(map(audit, (date,), (version,)) for date, version in staged.items())
+        audit, staged = gate_of(spark, lake), job.staged_dates(lake.open(spark), args.run_id)
+        yield from all_of(map(audit, (date,), (args.run_id,)) for date in staged)
 
 
-def _publish_matches(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
+def _publish_matches(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
+    from winnow.jobs import publish_matches as job
     from winnow.jobs.report import all_of
-    from winnow.pipeline import publish_matches as job
+    from winnow.jobs.staged_runs import newest_run, unpublished
 
-    wanted = job.unpublished(lake) if args.pending else {}
-    if args.date or args.first or args.last:
-        wanted |= {date: args.staged_version or job.staged_version(lake, date) for date in dates_of(args)}
+    tables = lake.open(spark)
+    wanted = unpublished(tables) if args.pending else {}
+    wanted |= {date: args.run or newest_run(tables, date) for date in named_dates(args) if date not in wanted}
     configs = [
-        job.Config(lake=lake, date=date, staged_version=version, run_id=args.run_id, audited=args.audited)
-        for date, version in sorted(wanted.items())
+        job.Config(lake=lake, date=date, run_id=run_id, audited=args.audited) for date, run_id in sorted(wanted.items())
     ]
-    yield from all_of(map(job.run, (config,)) for config in configs)
+    yield from all_of(map(job.run, (spark,), (config,)) for config in configs)
 
 
-def _maintain(args: argparse.Namespace, lake: str) -> Iterator["RunReport"]:
-    from winnow.pipeline import maintain as job
+def _maintain(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
+    from winnow.jobs import maintain as job
 
-    tables = tuple(args.table)
-    yield from job.run(job.Config(lake=lake, run_id=args.run_id, tables=tables, retention_hours=args.retention_hours))
+    config = job.Config(lake=lake, tables=tuple(args.table), retention_hours=args.retention_hours)
+    yield from job.run(spark, config)
 
 
-_STEPS: dict[str, Callable[[argparse.Namespace, str], Iterator["RunReport"]]] = {
+_STEPS: dict[str, Callable[[argparse.Namespace, "SparkSession", "Lake"], Reports]] = {
     "encode-documents": _encode_documents,
     "prepare": _prepare,
     "match-documents": _match_documents,

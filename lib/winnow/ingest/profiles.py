@@ -72,15 +72,24 @@ def read_profile_rows(path: str) -> ProfileFile:
     return _read(path, PROFILE_ROWS)
 
 
-def _read(path: str, schema: pa.Schema) -> ProfileFile:
+def require_profile_file(path: str) -> str:
+    """Returns the kind of a profile file, .csv, .jsonl or .ndjson.
+
+    Raises:
+        UsageError: there is no such file, or its name says that it is something else.
+    """
     file = Path(path)
     if not file.is_file():
         raise UsageError("no_input", f"there is no profile file {path!r}", hint="give a .csv or .jsonl file")
-    suffixes = [suffix.lower() for suffix in file.suffixes]
-    kind = next((s for s in reversed(suffixes) if s in {".csv", ".jsonl", ".ndjson"}), None)
-    if kind is None:
+    kinds = [suffix.lower() for suffix in file.suffixes if suffix.lower() in {".csv", ".jsonl", ".ndjson"}]
+    if not kinds:
         raise UsageError("unknown_format", f"{file.name} is neither CSV nor JSONL", hint="name it .csv or .jsonl (.gz)")
-    opener: Any = gzip.open if suffixes[-1] == ".gz" else open
+    return kinds[-1]
+
+
+def _read(path: str, schema: pa.Schema) -> ProfileFile:
+    kind, file = require_profile_file(path), Path(path)
+    opener: Any = gzip.open if file.suffix.lower() == ".gz" else open
     with opener(file, "rb") as stream:
         rows = _csv_rows(stream) if kind == ".csv" else _json_rows(stream)
         shown = tqdm(rows, desc="profiles", unit=" rows", delay=2.0, mininterval=0.5 if sys.stderr.isatty() else 15.0)

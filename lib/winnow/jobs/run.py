@@ -15,10 +15,11 @@ from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
 from winnow.errors import TransientError
 from winnow.jobs import build_index, encode_documents, encode_profiles, join_paths, match_documents, publish_matches
 from winnow.jobs.report import RunReport, all_of
+from winnow.jobs.run_metrics import write_run_metrics
 from winnow.tables import Lake
 
 ATTEMPTS = 5
-_OVERTAKEN = {"interval_moved", "index_stale", "paths_stale", "table_conflict"}
+_OVERTAKEN = {"interval_moved", "index_moved", "index_stale", "paths_stale", "table_conflict"}
 Gate = Callable[[dt.date, str], RunReport]  # what stands between staged and published, by date and run
 
 
@@ -44,13 +45,18 @@ def run(spark: SparkSession, config: Config, gate: Gate | None = None) -> Iterat
     """Yields the report of each job as soon as it is done."""
     for attempt in range(ATTEMPTS):
         own = config if not attempt else replace(config, run_id=new_run_id(config.run_id), full=False)
+        reports: list[RunReport] = []
         try:
-            yield from _jobs(spark, own, gate)
+            for report in _jobs(spark, own, gate):
+                reports.append(report)
+                yield report
         except TransientError as error:
             if error.code not in _OVERTAKEN or attempt == ATTEMPTS - 1:
                 raise
         else:
             return
+        finally:  # also what a failed run has done
+            write_run_metrics(own.lake.open(spark), own.run_id, own.dates[-1], reports)
 
 
 def prepare(spark: SparkSession, config: Config) -> Iterator[RunReport]:

@@ -1,42 +1,52 @@
-"""SQL over Arrow tables in memory and Delta tables, by DuckDB: one database for the process, 20 ms to open."""
+"""A DuckDB database in memory whose views are the tables of a lake. Nothing can be written through it.
+
+A connection opens the data files of the tables and no other file, loads no extension, sees no variable of this program,
+and keeps its settings; `winnow.query.select_statement` decides which SQL it is given.
+"""
 
 import tempfile
 import uuid
-from functools import cache
-from typing import Any
+from collections.abc import Mapping
 
 import deltalake
 import duckdb
-import pyarrow as pa
+import pyarrow.dataset as pads
 
-from winnow.lake.handles import data_files
-from winnow.lake.parts import parquet
+from winnow.query.stored_tables import data_files, open_table
+from winnow.tables.contract import table_names
+from winnow.tables.lake import Lake
 
-_MEMORY = "2GB"  # more goes to temporary files
+MEMORY = "2GB"  # more goes to temporary files
 _TYPES = {"date": "DATE", "string": "VARCHAR", "integer": "INTEGER"}  # of partition columns
 
 
-def sql(query: str, parameters: Any = None, /, **tables: Any) -> pa.Table:
-    """The answer to a question about these tables, datasets, Delta tables or data files (at least one), by their names.
+def connect(lake: Lake, versions: Mapping[str, int] | None = None) -> duckdb.DuckDBPyConnection:
+    """Returns a connection in which every table is a view, at its newest version or at one of `versions`."""
+    database = open_database(
+        python_enable_replacements=False, autoload_known_extensions=False, max_temp_directory_size="20GB"
+    )
+    files: list[str] = []
+    for name in table_names():
+        table = open_table(lake, name, version=(versions or {}).get(name))
+        if table is not None:
+            files += register(database, name, table)
+    database.execute(f"SET allowed_paths = {list_of(files)}")
+    database.execute("SET enable_external_access = false")
+    database.execute("SET lock_configuration = true")
+    return database
 
-    >>> sql("SELECT a + $1 AS b FROM rows", [1], rows=pa.table({"a": [1, 2]})).column("b").to_pylist()
-    [2, 3]
+
+def open_database(**settings: str | int) -> duckdb.DuckDBPyConnection:
+    """Returns an empty database. What it spills goes to a folder that only it uses, and removes: DuckDB gives these
+    files the same names in every process, so two that share a folder overwrite each other's rows.
     """
-    with _database().cursor() as connection:
-        for name, table in tables.items():
-            if isinstance(table, deltalake.DeltaTable):
-                register(connection, name, table)
-            elif isinstance(table, list):
-                register_files(connection, name, table)
-            else:
-                connection.register(name, table)
-        return connection.execute(query, parameters).to_arrow_table()
+    folder = f"{tempfile.gettempdir()}/winnow-{uuid.uuid4()}"
+    return duckdb.connect(config={"memory_limit": MEMORY, "temp_directory": folder, **settings})
 
 
 def register(connection: duckdb.DuckDBPyConnection, name: str, table: deltalake.DeltaTable) -> list[str]:
-    """The table's own data files, read by DuckDB itself where they are local: its filters then reach the files.
-
-    Returns the files that DuckDB opens.
+    """Makes a table a view on its data files, which DuckDB reads itself where they are local: its filters then reach
+    the files. Returns the files that DuckDB opens.
     """
     files = data_files(table)
     if not files or not _is_plain(files[0]):
@@ -51,11 +61,20 @@ def register(connection: duckdb.DuckDBPyConnection, name: str, table: deltalake.
 
 
 def register_files(connection: duckdb.DuckDBPyConnection, name: str, files: list[str]) -> None:
-    """Some data files, at least one, without partition columns."""
+    """Makes some data files, at least one, a view without partition columns."""
     if _is_plain(files[0]):
         connection.execute(f'CREATE TEMP VIEW "{name}" AS SELECT * FROM {_parquet(files)}')
     else:
-        connection.register(name, parquet(files))
+        connection.register(name, pads.dataset(files, format="parquet"))
+
+
+def list_of(texts: list[str]) -> str:
+    """Returns a list of strings as SQL writes it.
+
+    >>> list_of(["a", "it's"])
+    "['a', 'it''s']"
+    """
+    return "[" + ", ".join("'" + text.replace("'", "''") + "'" for text in texts) + "]"
 
 
 def _is_plain(file: str) -> bool:
@@ -65,23 +84,3 @@ def _is_plain(file: str) -> bool:
 
 def _parquet(files: list[str], options: str = "") -> str:
     return f"read_parquet({list_of(files)}{options or ', hive_partitioning = false'})"
-
-
-def list_of(texts: list[str]) -> str:
-    """A list of strings as SQL writes it.
-
-    >>> list_of(["a", "it's"])
-    "['a', 'it''s']"
-    """
-    return "[" + ", ".join("'" + text.replace("'", "''") + "'" for text in texts) + "]"
-
-
-def open_database(**settings: str | int) -> duckdb.DuckDBPyConnection:
-    """An empty database in memory. What it spills goes to a folder that only it uses, and removes: DuckDB gives these
-    files the same names in every process, so two that share a folder overwrite each other's rows.
-    """
-    folder = f"{tempfile.gettempdir()}/winnow-{uuid.uuid4()}"
-    return duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": folder, **settings})
-
-
-_database = cache(open_database)

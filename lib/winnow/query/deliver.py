@@ -17,13 +17,12 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 import duckdb
-from deltalake.exceptions import DeltaError
 
-from winnow.errors import DataError
+from winnow.errors import DataError, UsageError
 from winnow.jobs.report import RunReport
-from winnow.lake.parts import missing_files
-from winnow.lake.sql import open_database, register_files, sql
-from winnow.lake.store import partition_files, read_rows, require_table
+from winnow.query.database import connect, open_database, register_files
+from winnow.query.stored_tables import data_files, missing_files, open_table, require_table
+from winnow.tables.lake import Lake
 
 LONGEST_NAME = 120  # characters; file systems end at 255 bytes
 _NAMED = 5  # destinations in a message
@@ -31,7 +30,7 @@ _NAMED = 5  # destinations in a message
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    lake: str
+    lake: Lake
     date: dt.date
     folder: Path
     destination: str | None = None  # None: all
@@ -84,20 +83,20 @@ def file_name(destination: str) -> str:
     return f"{name}.jsonl"
 
 
-def _deliveries(lake: str, date: dt.date) -> list[Delivery]:
+def _deliveries(lake: Lake, date: dt.date) -> list[Delivery]:
     """What was published for each destination, over all publications of the date."""
+    require_table(lake, "deliveries")
     query = """
-        SELECT destination, max(matches_version) AS matches_version, sum(matches)::BIGINT AS matches
-        FROM rows GROUP BY destination ORDER BY destination
+        SELECT destination, max(matches_version), sum(matches)::BIGINT
+        FROM deliveries WHERE match_date = $1 GROUP BY destination ORDER BY destination
     """
-    rows = read_rows(lake, "deliveries", where={"match_date": date})
-    return [Delivery(**row) for row in sql(query, rows=rows).to_pylist()]
+    return [Delivery(*row) for row in connect(lake).execute(query, [date]).fetchall()]
 
 
 class _PublishedMatches:
     """The matches of a date as they were published, as far as they are kept."""
 
-    def __init__(self, lake: str, date: dt.date) -> None:
+    def __init__(self, lake: Lake, date: dt.date) -> None:
         self.newest = require_table(lake, "matches").version()
         self._at = cache(lambda version: _matches(lake, date, version))
 
@@ -114,12 +113,13 @@ class _PublishedMatches:
         return _count(matches, delivery.destination) if matches else 0
 
 
-def _matches(lake: str, date: dt.date, version: int) -> duckdb.DuckDBPyConnection | None:
+def _matches(lake: Lake, date: dt.date, version: int) -> duckdb.DuckDBPyConnection | None:
     """The date's matches at a version, as a view; None when that version cannot be read any more."""
     try:
-        files = partition_files(lake, "matches", {"match_date": date}, version=version)
-    except DeltaError:  # the log does not reach back so far
+        table = open_table(lake, "matches", version=version)
+    except UsageError:  # the log does not reach back so far, or its files are gone
         return None
+    files = data_files(table, {"match_date": date}) if table else []
     if not files or missing_files(files):
         return None
     database = open_database()
@@ -132,11 +132,11 @@ def _count(matches: duckdb.DuckDBPyConnection, destination: str) -> int:
     return int(count)
 
 
-def _kept_from(lake: str) -> dt.date | None:
+def _kept_from(lake: Lake) -> dt.date | None:
     """The first date from which on everything that was published can be delivered."""
     first = None
-    dates = sql("SELECT DISTINCT match_date FROM rows", rows=read_rows(lake, "deliveries")).column(0).to_pylist()
-    for date in sorted(dates, reverse=True):
+    dates = connect(lake).execute("SELECT DISTINCT match_date FROM deliveries ORDER BY match_date DESC").fetchall()
+    for (date,) in dates:
         published = _PublishedMatches(lake, date)
         if any(published.of(delivery) is None for delivery in _deliveries(lake, date)):
             break

@@ -1,25 +1,17 @@
-"""Ask the result tables, without a JVM: DuckDB over the same Delta files that Spark, Polars and delta-rs read.
-
-Nothing can be written through here. A connection opens the data files of the tables and no other file, loads no
-extension, sees no variable of this program, and keeps its settings; `require_select` decides what SQL it is given.
-"""
+"""Published matches by what people ask for, and any SELECT over the tables of a lake."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import deltalake
 import duckdb
 import pyarrow as pa
 
-from winnow.errors import UsageError
-from winnow.lake.contracts import table_names
-from winnow.lake.handles import data_files
-from winnow.lake.parts import missing_files
-from winnow.lake.sql import list_of, open_database, register
-from winnow.lake.store import location, open_table, require_table
-from winnow.pipeline.select_statement import bad_sql, require_select
+from winnow.query.database import connect
+from winnow.query.select_statement import bad_sql, require_select
+from winnow.query.stored_tables import require_table
+from winnow.tables.lake import Lake
 
 FILTERS = {
     "document": "document_id",
@@ -32,25 +24,8 @@ FILTERS = {
 BATCH_ROWS = 1000  # that are in memory at once; a document may have megabytes
 
 
-def connect(lake: str, versions: Mapping[str, int] | None = None) -> duckdb.DuckDBPyConnection:
-    """A connection in which every table of the lake is a view, at its newest version or at one of `versions`."""
-    database = open_database(
-        python_enable_replacements=False, autoload_known_extensions=False, max_temp_directory_size="20GB"
-    )
-    files: list[str] = []
-    for name in table_names():
-        version = (versions or {}).get(name)
-        table = open_table(lake, name) if version is None else _at(lake, name, version)
-        if table is not None:
-            files += register(database, name, table)
-    database.execute(f"SET allowed_paths = {list_of(files)}")
-    database.execute("SET enable_external_access = false")
-    database.execute("SET lock_configuration = true")
-    return database
-
-
 def matches(
-    lake: str, wanted: Mapping[str, Any], *, version: int | None = None, limit: int = 0
+    lake: Lake, wanted: Mapping[str, Any], *, version: int | None = None, limit: int = 0
 ) -> pa.RecordBatchReader:
     """Published matches that fit all of `wanted` (keys of FILTERS), in a stable order."""
     require_table(lake, "matches")
@@ -62,7 +37,7 @@ def matches(
     return _stream(database, lambda: database.execute(query, chosen))
 
 
-def sql(lake: str, text: str, *, version: int | None = None, limit: int = 0) -> pa.RecordBatchReader:
+def sql(lake: Lake, text: str, *, version: int | None = None, limit: int = 0) -> pa.RecordBatchReader:
     """The answer to one SELECT over the tables, or its first `limit` rows."""
     database = connect(lake, {"matches": version} if version is not None else None)
     statement = require_select(database, text)
@@ -96,17 +71,3 @@ def _stream(
             database.interrupt()
 
     return pa.RecordBatchReader.from_batches(rows.schema, batches())
-
-
-def _at(lake: str, name: str, version: int) -> deltalake.DeltaTable:
-    try:
-        table = deltalake.DeltaTable(location(lake, name), version=version)
-    except deltalake.exceptions.DeltaError as error:
-        raise UsageError("no_such_version", f"{name} has no version {version}: {error}") from error
-    if missing_files(data_files(table)):
-        raise UsageError(
-            "version_removed",
-            f"version {version} of {name} cannot be read any more: VACUUM has removed files of it",
-            hint="`winnow maintain --retention-hours` says how long they are kept",
-        )
-    return table

@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 
 from winnow.errors import UsageError
-from winnow.lake.contracts import table_names
+from winnow.tables.contract import table_names
 
 # They make rows of their arguments alone. Others read files, run text as SQL, or change settings from within a SELECT.
 TABLE_FUNCTIONS = ("generate_series", "json_each", "json_tree", "range", "unnest")

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import duckdb
 
 from winnow.errors import DataError
-from winnow.pipeline.query import connect
+from winnow.query.database import connect
+from winnow.tables.lake import Lake
 
 TOP = 10
 RUNS = 14
@@ -53,11 +54,13 @@ class Facts(NamedTuple):
     sampled: int  # documents from which that is known
 
 
-def gather(lake: str, date: dt.date, run_id: str | None = None) -> Facts:
+def gather(lake: Lake, date: dt.date, run_id: str | None = None) -> Facts:
     database = connect(lake)
     known = {name for (name,) in database.execute("SHOW TABLES").fetchall()}
     if "run_metrics" not in known:
-        raise DataError("no_runs", f"no run is recorded in {lake}", hint="`winnow run --date D` makes the first")
+        raise DataError(
+            "no_runs", f"no run is recorded in {lake.location}", hint="`winnow run --date D` makes the first"
+        )
     tables = _Tables(database, known)
     chosen = run_id or _last_run(tables, date)
     rows = tables.all(
@@ -107,13 +110,15 @@ class _Tables:
 
 def _last_run(tables: _Tables, date: dt.date) -> str:
     """The run that published the date last; else any that is recorded for it."""
-    ledger = "SELECT run_id FROM ledger WHERE match_date = $1 ORDER BY staged_version DESC LIMIT 1"
+    published = """
+        SELECT run_id FROM runs WHERE match_date = $1 AND outcome = 'published' ORDER BY published_at DESC LIMIT 1
+    """
     recorded = "SELECT max(run_id) FROM run_metrics WHERE match_date = $1"
     known = {
         row[0]
         for row in tables.all("run_metrics", "SELECT DISTINCT run_id FROM run_metrics WHERE match_date = $1", date)
     }
-    found = tables.one("ledger", ledger, date)
+    found = tables.one("runs", published, date)
     return str(found if found in known else tables.one("run_metrics", recorded, date))
 
 

@@ -73,19 +73,22 @@ class Contract:
 
     def require(self, schema: "StructType", *, what: str) -> None:
         """Raises one error that lists every column that is missing, of another type, or not in the contract."""
-        actual = {field.name: field.dataType.simpleString() for field in schema.fields}
-        wanted = {column.name: _simple(column.type) for column in self.columns}
+        problems = self.discrepancies({field.name: field.dataType.simpleString() for field in schema.fields})
+        if problems:
+            raise contract_broken(self, what, problems)
+
+    def discrepancies(self, actual: Mapping[str, str]) -> list[str]:
+        """Returns what is wrong with columns, given with their types as Spark's schemas write them."""
+        wanted = {column.name: simple_type(column.type) for column in self.columns}
         problems = [f"column {name} ({kind}) is missing" for name, kind in wanted.items() if name not in actual]
         problems += [
             f"column {name} is {actual[name]}, the contract says {kind}"
             for name, kind in wanted.items()
             if name in actual and actual[name] != kind
         ]
-        problems += [
+        return problems + [
             f"column {name} ({kind}) is not in the contract" for name, kind in actual.items() if name not in wanted
         ]
-        if problems:
-            raise contract_broken(self, what, problems)
 
 
 def contract_broken(of: Contract, what: str, problems: list[str]) -> DataError:
@@ -149,10 +152,10 @@ def quoted(text: str) -> str:
     return f"'{escaped}'"
 
 
-def _simple(kind: str) -> str:
+def simple_type(kind: str) -> str:
     """Returns a type as Spark's schemas write it.
 
-    >>> _simple("array<struct<code: long, name: string>>")
+    >>> simple_type("array<struct<code: long, name: string>>")
     'array<struct<code:bigint,name:string>>'
     """
     return kind.replace("long", "bigint").replace(": ", ":").replace(", ", ",")

@@ -1,5 +1,6 @@
 """A lake: where all tables of one deployment are, named once."""
 
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -35,6 +36,8 @@ class Lake:
     def at(cls, given: str | None = None, **options: Any) -> "Lake":
         """Returns the lake at `given`, else at WINNOW_LAKE, else at .winnow/lake.
 
+        WINNOW_INDEX_PLACE and WINNOW_FILESYSTEM_OPTIONS (JSON) are the other two, where they are not given.
+
         >>> Lake.at("s3a://bucket/lake/").table("matches")
         'delta.`s3a://bucket/lake/matches`'
         >>> Lake.at("spark_catalog.winnow").table("matches")
@@ -44,6 +47,8 @@ class Lake:
             UsageError: the place is a file.
         """
         location = (given or os.environ.get("WINNOW_LAKE") or DEFAULT_LAKE).rstrip("/")
+        options.setdefault("index_place", os.environ.get("WINNOW_INDEX_PLACE", ""))
+        options.setdefault("filesystem_options", json.loads(os.environ.get("WINNOW_FILESYSTEM_OPTIONS") or "{}"))
         if "://" in location or (_SCHEMA.fullmatch(location) and not Path(location).exists()):
             return cls(location, **options)
         if Path(location).exists() and not Path(location).is_dir():
@@ -69,6 +74,17 @@ class Lake:
         if self.is_catalog:
             return f"{self.location}.{name}"
         return f"delta.`{self.location.replace('`', '``')}/{name}`"
+
+    @property
+    def storage_options(self) -> Mapping[str, Any]:
+        """What delta-rs needs to read the tables of an object store; its names differ from pyarrow's."""
+        names = {"access_key": "AWS_ACCESS_KEY_ID", "secret_key": "AWS_SECRET_ACCESS_KEY", "region": "AWS_REGION"}
+        known = {names[name]: value for name, value in self.filesystem_options.items() if name in names}
+        if endpoint := self.filesystem_options.get("endpoint_override"):
+            scheme = self.filesystem_options.get("scheme", "https")
+            known["AWS_ENDPOINT_URL"] = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
+            known["AWS_ALLOW_HTTP"] = str(scheme == "http").lower()
+        return known
 
     @property
     def index_location(self) -> str:

@@ -1,4 +1,4 @@
-"""The table reference for people, made from the contracts: `python -m winnow.tables.reference > infra/docs/tables.md`."""
+"""The reference of tables, made from the contracts: `python -m winnow.tables.reference > infra/docs/tables.md`."""
 
 from collections.abc import Iterator
 

@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
 from pyspark.sql import functions as sf
 
 from winnow.errors import DataError, UsageError
-from winnow.tables.faults import point
 from winnow.tables.contract import Contract, contract, quoted
+from winnow.tables.faults import point
 from winnow.tables.lake import Lake
 from winnow.tables.small import read_one
 from winnow.tables.transactions import Transaction, is_conflict, only_writer, retried

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from winnow.errors import TransientError
-from winnow.tables.locks import table_lock
 from winnow.tables.lake import Lake
+from winnow.tables.locks import table_lock
 
 ATTEMPTS = 8
 _FIRST_PAUSE = 0.2  # seconds

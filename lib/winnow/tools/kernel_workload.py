@@ -4,37 +4,31 @@ Numba compiles a kernel for the types of its arguments. A list of these would be
 the callers themselves are run, on a few documents and profiles of the sample. Tests find what was forgotten.
 """
 
-import datetime as dt
 import pickle
-import tempfile
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from winnow.arrays.types import Flags, Ints
-from winnow.encoding import EncodedBatch, Encoder, PathTable, Vocabulary
-from winnow.encoding.restore import StoredValues, restore
+from winnow.deciding.limits import DEFAULT_EVALUATION
+from winnow.encoding import Encoder, PathTable, Vocabulary
 from winnow.engines import ENGINES, resolve
 from winnow.engines.structure import place_outlines, place_sequences, places_of
 from winnow.engines.symbols import PathSymbols
-from winnow.envelope import EnvelopeTree, Pairs, could_hold, delete, insert, join
+from winnow.envelope import EnvelopeTree, could_hold, delete, insert, join
 from winnow.generate.sample import make, make_profiles
-from winnow.index.assemble import Asked, Joined, Words, assemble
-from winnow.index.codes import add_column, path_codes, text_codes
-from winnow.index.lines import Branches, branches_of, find, stored_branches
-from winnow.index.packed import items, unpack
-from winnow.index.patterns import to_rows
-from winnow.index.trees import load_tree, may_fit, tree_of, tree_table
+from winnow.index.asked_profiles import ask, join_paths_of, make_ready
+from winnow.index.branch_rows import bind_branches
+from winnow.index.compiled_rows import compile_rows
+from winnow.index.document_tasks import encode_documents
+from winnow.index.encoded_rows import decode, distinct_paths
+from winnow.index.join_tasks import join_partition, route_paths
+from winnow.index.packed import items
+from winnow.index.partition_tasks import edit_partition, pack_partition
 from winnow.matcher import Matcher, Profile
-from winnow.pipeline.document_splits import to_splits
-from winnow.pipeline.encode_task import EncodeTask
 from winnow.values.bloom import CountingBloom
 from winnow.values.counting import count_values, selectivity_of
-from winnow.xpath import compile_profile
 
 _MANY = 600  # labels: more than hash tables begin with room for
 _STRUCTURE: list[Profile] = [("path", "/nitf/head/title"), ("twig", "//body[.//p][.//em]")]
@@ -64,35 +58,41 @@ def match_with(engine: str) -> None:
     list(guarded.match(documents))
 
 
-def index_branches() -> None:
-    """Index the branches of profiles in envelope trees, and join them with paths."""
-    vocabulary = Vocabulary()
-    branches = branches_of(_patterns(), vocabulary)
-    symbols = np.arange(1, len(vocabulary), dtype=np.int32)
-    _join(_stored(branches), PathTable.of_columns(np.zeros(symbols.size, np.int64), symbols), np.append(0, symbols))
+def use_trees() -> None:
+    """Join sequences of paths with a tree in memory, as engines do that meet documents without an index."""
+    vocabulary, paths = Vocabulary(), PathTable()
+    Encoder(vocabulary, paths).encode(_documents(), values=False)
+    branches = bind_branches(_branches(_compiled()), vocabulary)
+    numbers = np.arange(len(branches), dtype=np.int32)
+    tree = EnvelopeTree.bulk_load(branches.sequences(), ids=numbers)
+    tree = delete(tree, numbers[:5])
+    tree = insert(tree, branches.take(np.arange(5)).sequences(), ids=numbers[:5])
+    parents, symbols = paths.parents.copy(), PathSymbols(paths, vocabulary).signed()
+    could_hold(tree, place_outlines(parents, symbols))
+    join(tree, place_sequences(parents, symbols, places_of(np.arange(1, len(paths)))))
 
 
-def use_tables() -> None:
-    """Do what jobs do with rows of tables: encode, count, put a matcher together, and match what was encoded."""
+def run_tasks_of_jobs() -> None:
+    """Encode, compile, index, join and match as the workers of the jobs do, from rows to rows."""
+    documents = list(encode_documents([_rows_of_documents()]))
+    paths = pa.Table.from_batches(distinct_paths(documents))
+    compiled = _compiled()
+    pairs = _joined(paths, _branches(compiled))
+    joined = join_paths_of(paths, pairs)
+    for engine in ("boxpath", "boxfilter"):
+        ready = make_ready(ask(_asked(compiled), engine), joined, DEFAULT_EVALUATION)
+        for rows in documents:
+            batch = decode(rows, ready.paths, values=True)
+            ready.asked.matcher.match_encoded(batch, lambda document: _documents()[document])
+            decode(rows, ready.paths, values=False)
+
+
+def count_samples() -> None:
+    """Count how rare labels and values are."""
     vocabulary, paths = Vocabulary(), PathTable()
     batch = Encoder(vocabulary, paths).encode(_documents(), values=True)
-    symbols = PathSymbols(paths, vocabulary).signed()
-    selectivity = selectivity_of(count_values(batch, symbols, vocabulary), batch.documents)
-    known = PathTable.of_columns(paths.parents[1:], paths.symbols[1:])
-    words = Words(vocabulary, known, path_codes(known.parents, known.symbols, text_codes(vocabulary.labels())))
-    patterns = _patterns()
-    branches = _stored(branches_of(patterns, vocabulary))
-    pairs = _join(branches, known, symbols.copy())
-    joined = Joined(words.codes[pairs.data // 2], pairs.data % 2 == 1, branches.codes[pairs.queries])
-    ids = patterns.column("pattern_id").to_numpy().astype(np.int64)
-    asked = Asked([str(k) for k in range(ids.size)], np.ones(ids.size, np.int32), ids, {})
-    encoded = [_encoded(known, symbols < 0, with_values=with_values) for with_values in (False, True)]
-    matcher = assemble("boxpath", words, patterns, asked, joined, selectivity=selectivity)
-    matcher.match_encoded(encoded[1])
-    CountingBloom(10, 0.1).has(ids)
-    find(ids, patterns.column("pattern_id").to_numpy())
-    texts = patterns.column("pattern").combine_chunks()
-    add_column(np.zeros(ids.size, np.int64), *items(texts.cast(pa.binary())), texts.is_null().to_numpy(False))
+    selectivity_of(count_values(batch, PathSymbols(paths, vocabulary).signed(), vocabulary), batch.documents)
+    CountingBloom(10, 0.1).has(np.arange(10))
 
 
 def _documents() -> list[bytes]:
@@ -101,63 +101,73 @@ def _documents() -> list[bytes]:
     return [text.encode() for text in (many, *texts)]
 
 
-def _patterns() -> pa.Table:
-    """Rows of the table `patterns`."""
-    profiles = make_profiles(60, 1)
-    compiled = (compile_profile(str(row["xpath"]), row.get("namespaces")) for row in profiles)  # type: ignore[arg-type]
-    return to_rows([pattern for profile in compiled for pattern in profile.alternatives])
-
-
-def _stored(branches: Branches) -> Branches:
-    """The same, from rows of the table `branches`."""
-    steps = pa.ListArray.from_arrays(branches.ends.astype(np.int32), pa.array(branches.steps))
-    return stored_branches(pa.table({"branch": range(len(branches)), "branch_id": branches.codes, "steps": steps}))
-
-
-def _join(branches: Branches, paths: PathTable, symbols: Ints) -> Pairs:
-    """Index the branches in a tree that is stored, loaded, and edited; then find the places they lie in."""
-    numbers = np.arange(len(branches), dtype=np.int32)
-    parents = paths.parents.copy()
-    tree = EnvelopeTree.bulk_load(branches.sequences(), ids=numbers)
-    rows, parameters = tree_table(tree, np.ones(numbers.size, np.int32), numbers)
-    tree = delete(load_tree(rows, parameters), numbers[:5])
-    tree = insert(tree, branches.take(np.arange(5)).sequences(), ids=numbers[:5])
-    tree_of(rows.filter(pc.greater_equal(rows.column("entry"), 0)), parameters)
-    places = places_of(np.arange(1, len(paths)))
-    could_hold(tree, place_outlines(parents, symbols))
-    sequences = place_sequences(parents, symbols, places)
-    may_fit(rows.slice(0, 1), sequences)
-    pairs = join(tree, sequences)
-    return pairs._replace(data=places[pairs.data].astype(np.int32))
-
-
-def _encoded(paths: PathTable, is_attribute: Flags, *, with_values: bool) -> EncodedBatch:
-    """The documents as a task encodes them into a table, and as another one reads them again."""
+def _rows_of_documents() -> pa.RecordBatch:
+    """Of the table `documents`."""
     contents = _documents()
     names = [f"{k:064x}" for k in range(len(contents))]
-    rows = pa.table({"document_id": names, "content": contents, "encoding": ["utf-8"] * len(contents)})
-    with tempfile.TemporaryDirectory() as lake:
-        pq.write_table(rows, f"{lake}/documents.parquet")
-        task = EncodeTask(
-            lake=lake, date=dt.date(2026, 11, 16), batch="1", part=0, last_rank=2**63 - 1, tell=lambda _: None
-        )
-        task(to_splits([f"{lake}/documents.parquet"]))
-        columns = ["nodes", "spans", "values"]
-        stored = pq.read_table(f"{lake}/encoded_documents", columns=columns).combine_chunks().to_batches()[0]
-    unpack(pa.ipc.read_record_batch(bytes(stored.serialize()), stored.schema).column("nodes"))  # in memory of others
-    nodes, ends = unpack(stored.column("nodes"))
-    if not with_values:
-        return restore(nodes, ends, paths)
-    data, offsets = items(stored.column("values"))
-    values = StoredValues(*unpack(stored.column("spans")), data, offsets.astype(np.int64), is_attribute)
-    return restore(nodes, ends, paths, values)
+    return pa.record_batch({"document_id": names, "content": contents, "encoding": ["utf-8"] * len(contents)})
+
+
+def _compiled() -> pa.RecordBatch:
+    """Rows of `profile_patterns`."""
+    profiles = list(make_profiles(60, 1))
+    namespaces = [list(row.get("namespaces", {}).items()) for row in profiles]  # type: ignore[attr-defined]
+    columns = {
+        "xpath_id": pa.array([str(k) for k in range(len(profiles))]),
+        "xpath": pa.array([str(row["xpath"]) for row in profiles]),
+        "namespaces": pa.array(namespaces, pa.map_(pa.string(), pa.string())),
+        "ordered": pa.array([False] * len(profiles)),
+    }
+    asked = pa.RecordBatch.from_pydict(columns)
+    rows = compile_rows(asked)
+    return pa.RecordBatch.from_pydict(
+        {**columns, **{name: rows.column(name) for name in ("class", "patterns", "branches")}}
+    )
+
+
+def _branches(compiled: pa.RecordBatch) -> pa.Table:
+    """Rows of `branches`."""
+    rows = compiled.column("branches").flatten().to_pylist()
+    distinct = {row["branch_id"]: row for row in rows}
+    return pa.Table.from_pylist(list(distinct.values()), pa.schema(compiled.column("branches").type.value_type.fields))
+
+
+def _asked(compiled: pa.RecordBatch) -> pa.Table:
+    count = compiled.num_rows
+    columns = {name: compiled.column(name) for name in ("xpath", "namespaces", "ordered", "class", "patterns")}
+    validity = pa.nulls(count, pa.date32())
+    return pa.table({"profile_key": pa.array(range(count)), "valid_from": validity, "valid_to": validity, **columns})
+
+
+def _joined(paths: pa.Table, branches: pa.Table) -> pa.Table:
+    """Rows of `path_branches`: pack a tree, edit it, and join it with the paths that its root lets through."""
+    vocabulary = Vocabulary()
+    bound = bind_branches(branches, vocabulary)
+    steps = pa.ListArray.from_arrays(pa.array(bound.ends.astype(np.int32)), pa.array(bound.steps))
+    columns = {"partition": pa.array([0] * len(bound), pa.int32()), "branch_id": pa.array(bound.codes)}
+    rows = pa.table({**columns, "build": pa.array([1] * len(bound), pa.int32()), "steps": steps})
+    tree = pack_partition(rows)
+    for is_wanted in (False, True):
+        few = rows.slice(0, 5)
+        tree = edit_partition(tree, few.append_column("is_wanted", pa.array([is_wanted] * len(few))), pieces={})
+    edit_partition(tree, rows.slice(0, 0).append_column("is_wanted", pa.array([], pa.bool_())), pieces={0: [0, 1]})
+    labels = paths.column("label").to_pylist()
+    symbols = [vocabulary.add(label) * (-1 if label.startswith("@") else 1) for label in labels]
+    taken = paths.select(["path_id", "parent_id", "depth"])
+    taken = taken.append_column("symbol", pa.array(symbols, pa.int32()))
+    taken = taken.append_column("is_new", pa.array([True] * len(paths)))
+    routed = pa.Table.from_batches(
+        route_paths(taken.combine_chunks().to_batches(), roots=tree.slice(0, 1).to_pylist(), with_new_branches={0})
+    )
+    return join_partition(tree, routed, joined_build=0)
 
 
 # The costly ones first, so that processes end together; the first two share the fewest kernels.
 WORKLOAD: dict[str, Callable[[], None]] = {
     "boxpath": partial(match_with_all_strategies, "boxpath"),
-    "trees": index_branches,
+    "jobs": run_tasks_of_jobs,
     **{name: partial(match_with_all_strategies, name) for name in ("xtrie", "wfilter", "nfa", "buff")},
-    "tables": use_tables,
+    "trees": use_trees,
+    "samples": count_samples,
     **{name: partial(match_with_all_strategies, name) for name in ENGINES},
 }
