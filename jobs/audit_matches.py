@@ -1,4 +1,4 @@
-"""Entry of a job: `spark-submit jobs/audit_matches.py` is `winnow audit`; `winnow.jobs.audit_matches` says what it reads and writes."""
+"""Entry for spark-submit; `winnow.jobs.audit_matches` says what the job reads and writes."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Entry of a job: `spark-submit jobs/backfill.py` is `winnow backfill`; `winnow.jobs.backfill` says what it reads and writes."""
+"""Entry for spark-submit; `winnow.jobs.backfill` says what the job reads and writes."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Entry of a job: `spark-submit jobs/build_index.py` is `winnow build-index`; `winnow.jobs.build_index` says what it reads and writes."""
+"""Entry for spark-submit; `winnow.jobs.build_index` says what the job reads and writes."""
 
 import sys
 

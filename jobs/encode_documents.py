@@ -1,4 +1,4 @@
-"""Entry of a job: `spark-submit jobs/encode_documents.py` is `winnow encode-documents`; `winnow.jobs.encode_documents` says what it reads and writes."""
+"""Entry for spark-submit; `winnow.jobs.encode_documents` says what the job reads and writes."""
 
 import sys
 

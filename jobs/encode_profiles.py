@@ -1,4 +1,4 @@
-"""Entry of a job: `spark-submit jobs/encode_profiles.py` is `winnow encode-profiles`; `winnow.jobs.encode_profiles` says what it reads and writes."""
+"""Entry for spark-submit; `winnow.jobs.encode_profiles` says what the job reads and writes."""
 
 import sys
 

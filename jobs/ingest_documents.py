@@ -1,4 +1,4 @@
-"""Entry of a job: `spark-submit jobs/ingest_documents.py` is `winnow ingest documents`; `winnow.jobs.ingest_documents` says what it reads and writes."""
+"""Entry for spark-submit; `winnow.jobs.ingest_documents` says what the job reads and writes."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Entry of a job: `spark-submit jobs/ingest_profiles.py` is `winnow ingest profiles`; `winnow.jobs.ingest_profiles` says what it reads and writes."""
+"""Entry for spark-submit; `winnow.jobs.ingest_profiles` says what the job reads and writes."""
 
 import sys
 

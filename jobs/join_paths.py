@@ -1,4 +1,4 @@
-"""Entry of a job: `spark-submit jobs/join_paths.py` is `winnow join-paths`; `winnow.jobs.join_paths` says what it reads and writes."""
+"""Entry for spark-submit; `winnow.jobs.join_paths` says what the job reads and writes."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Entry of a job: `spark-submit jobs/maintain.py` is `winnow maintain`; `winnow.jobs.maintain` says what it reads and writes."""
+"""Entry for spark-submit; `winnow.jobs.maintain` says what the job reads and writes."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Entry of a job: `spark-submit jobs/match_documents.py` is `winnow match-documents`; `winnow.jobs.match_documents` says what it reads and writes."""
+"""Entry for spark-submit; `winnow.jobs.match_documents` says what the job reads and writes."""
 
 import sys
 

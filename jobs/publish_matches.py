@@ -1,4 +1,4 @@
-"""Entry of a job: `spark-submit jobs/publish_matches.py` is `winnow publish-matches`; `winnow.jobs.publish_matches` says what it reads and writes."""
+"""Entry for spark-submit; `winnow.jobs.publish_matches` says what the job reads and writes."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Entry of a job: `spark-submit jobs/report.py` is `winnow report`; `winnow.report` says what it reads and writes."""
+"""Entry for spark-submit; `winnow.report` says what the job reads and writes."""
 
 import sys
 

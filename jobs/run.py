@@ -1,4 +1,4 @@
-"""Entry of a job: `spark-submit jobs/run.py` is `winnow run`; `winnow.jobs.run` says what it reads and writes."""
+"""Entry for spark-submit; `winnow.jobs.run` says what the job reads and writes."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Entry of a job: `spark-submit jobs/sample_values.py` is `winnow sample-values`; `winnow.jobs.sample_values` says what it reads and writes."""
+"""Entry for spark-submit; `winnow.jobs.sample_values` says what the job reads and writes."""
 
 import sys
 
