@@ -1,9 +1,9 @@
 """`spark.read.format("winnow_xml")`: XML files, archives and containers, one row per record.
 
 A record is a document, or it is refused: then `reason`, `line`, `column` and `message` say why, and `document_id` is
-null. Options: `recordTag` (the element that is one record of a large file), `maxBytes` of one record, and
-`filesystemOptions` (JSON: arguments of pyarrow's file system, for `s3://…`); several places are given to `load` as a
-list.
+null. Options: `recordTag` (the element that is one record of a large file), `maxBytes` and `maxNodes` of one record,
+`maxExpansion` (bytes that may come out of each byte of a compressed file), and `filesystemOptions` (JSON: arguments of
+pyarrow's file system, for `s3://…`); several places are given to `load` as a list.
 """
 
 import json
@@ -23,7 +23,7 @@ SCHEMA = (
     "source string, member string, record bigint, document_id string, content binary, encoding string, root string,"
     " reason string, line bigint, column bigint, message string"
 )
-OPTIONS = ("path", "paths", "recordtag", "maxbytes", "filesystemoptions")
+OPTIONS = ("path", "paths", "recordtag", "maxbytes", "maxnodes", "maxexpansion", "filesystemoptions")
 _BATCH_BYTES, _BATCH_ROWS = 8 << 20, 1000
 
 
@@ -40,7 +40,7 @@ class XmlDataSource(DataSource):
     def reader(self, schema: StructType) -> "XmlReader":
         unknown = [name for name in self.options if name.lower() not in OPTIONS]
         if unknown:
-            hint = "recordTag, maxBytes and filesystemOptions are known"
+            hint = "recordTag, maxBytes, maxNodes, maxExpansion and filesystemOptions are known"
             raise UsageError("bad_option", f"winnow_xml has no option {unknown[0]!r}", hint=hint)
         return XmlReader({name.lower(): value for name, value in self.options.items()})
 
@@ -60,7 +60,8 @@ class XmlReader(DataSourceReader):
             raise UsageError("no_input", "winnow_xml: nothing to read", hint="give a path: .load('…')")
         self._paths = tuple(paths)
         self._record_tag = options.get("recordtag") or None
-        self._max_bytes = _max_bytes(options.get("maxbytes", "0"))
+        numbers = {name: _number(name, options.get(name.lower())) for name in ("maxBytes", "maxNodes", "maxExpansion")}
+        self._max_bytes, self._max_nodes, self._max_expansion = numbers.values()
         self._filesystem_options = _filesystem_options(options.get("filesystemoptions", "{}"))
 
     def partitions(self) -> list[InputPartition]:
@@ -72,16 +73,24 @@ class XmlReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
         from winnow.ingest.accept import DEFAULT_LIMITS
+        from winnow.ingest.expansion import DEFAULT_EXPANSION
         from winnow.ingest.read import read_file
         from winnow.spark.xml_files import open_input
 
         assert isinstance(partition, Files)
-        limits = DEFAULT_LIMITS._replace(max_bytes=self._max_bytes or DEFAULT_LIMITS.max_bytes)
+        limits = DEFAULT_LIMITS._replace(
+            max_bytes=self._max_bytes or DEFAULT_LIMITS.max_bytes, max_nodes=self._max_nodes or DEFAULT_LIMITS.max_nodes
+        )
+        unpacked = DEFAULT_EXPANSION.unpacked
+        unpacked = unpacked._replace(per_byte=self._max_expansion or unpacked.per_byte)
+        expansion = DEFAULT_EXPANSION._replace(unpacked=unpacked)
         items: list[Any] = []
         size = 0
         opener = partial(open_input, options=self._filesystem_options)
         for file in partition.files:
-            for item in read_file(file, record_tag=self._record_tag, max_bytes=limits.max_bytes, opener=opener):
+            for item in read_file(
+                file, record_tag=self._record_tag, max_bytes=limits.max_bytes, expansion=expansion, opener=opener
+            ):
                 items.append(item)
                 size += len(item.content)
                 if size >= _BATCH_BYTES or len(items) >= _BATCH_ROWS:
@@ -91,10 +100,11 @@ class XmlReader(DataSourceReader):
             yield _rows(items, limits)
 
 
-def _max_bytes(text: str) -> int:
-    if not text.isdigit():
-        raise UsageError("bad_option", f"winnow_xml: maxBytes is {text!r}", hint="give a number of bytes")
-    return int(text)
+def _number(name: str, text: str | None) -> int:
+    """Returns 0 for what is not given."""
+    if text is not None and not text.isdigit():
+        raise UsageError("bad_option", f"winnow_xml: {name} is {text!r}", hint="give a whole number")
+    return int(text or 0)
 
 
 def _filesystem_options(text: str) -> dict[str, Any]:
