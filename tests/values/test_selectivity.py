@@ -18,7 +18,6 @@ from winnow.engines.filtering import FilteringEngine
 from winnow.engines.symbols import PathSymbols
 from winnow.index.codes import text_codes
 from winnow.values.counting import LABEL, NUMBER, SHOWN, TEXT, count_values, merged, selectivity_of
-from winnow.values.reservoir import last_rank, ranks
 from winnow.values.selectivity import UNKNOWN, Counts, Selectivity
 from winnow.xpath.numbers import to_number
 from xpath_strategies import document
@@ -119,31 +118,6 @@ def selected(documents: int, labels: list[tuple[int, int, int]], values: list[tu
     """Rows of code, nodes, documents."""
     rows = (np.array(table, np.int64).reshape(-1, 3).T for table in (labels, values))
     return Selectivity(documents, *(Counts.of(*columns) for columns in rows))
-
-
-# -- the sample
-
-
-def test_a_sample_is_the_same_however_it_came_about() -> None:
-    names = [f"document {k}" for k in range(5000)]
-    whole = ranks(pa.array(names))
-    assert np.unique(whole).size == whole.size
-    shuffled = Random(1).sample(names, len(names))
-    last = last_rank(whole, 300)
-    assert last_rank(ranks(pa.array(shuffled)), 300) == last
-    assert (whole <= last).sum() == 300
-    parts = [ranks(pa.chunked_array([shuffled[:3], shuffled[3:1700]])), ranks(pa.array(shuffled).slice(1700))]
-    kept = np.concatenate([part[part <= last_rank(part, 300)] for part in parts])
-    assert sorted(kept[kept <= last_rank(kept, 300)]) == sorted(whole[whole <= last])
-    assert ranks(pa.array([], pa.string())).size == 0
-
-
-def test_a_sample_is_even() -> None:
-    """Names that count up: every tenth of them has about a tenth of the sample."""
-    whole = ranks(pa.array([f"{k:064d}" for k in range(50_000)]))
-    chosen = np.flatnonzero(whole <= last_rank(whole, 5000))
-    shares = np.bincount(chosen // 5000, minlength=10)
-    assert ((shares - 500) ** 2 / 500).sum() < 30  # chi-square, 9 degrees of freedom: beyond 28 one time in 1000
 
 
 # -- engines

@@ -80,7 +80,7 @@ def _encode_documents(args: argparse.Namespace, spark: "SparkSession", lake: "La
 def _sample_values(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
     from winnow.jobs import sample_values as job
 
-    yield job.run(spark, job.Config(lake=lake, run_id=args.run_id))
+    yield job.run(spark, job.Config(lake=lake))
 
 
 def _encode_profiles(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:

@@ -8,13 +8,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from winnow.documents.transcode import to_utf8
-from winnow.encoding import Status
+from winnow.encoding import Encoder, PathTable, Status, Vocabulary
+from winnow.engines.symbols import PathSymbols
 from winnow.errors import DataError
 from winnow.index.encoded_rows import DOCUMENT_COLUMNS, DocumentRows
 from winnow.ingest.accept import DEFAULT_LIMITS, Refused, accept
 from winnow.ingest.reasons import Reason
+from winnow.values.counting import count_values
 
 BATCH_DOCUMENTS, BATCH_BYTES = 1000, 32 << 20
+COUNTED_COLUMNS = ["label", "counted", "code", "value", "occurrences", "documents"]
 _MAX_PATHS = 1 << 21  # documents are hostile: a worker that has met so many paths begins anew
 _REFUSED = pa.struct([("reason", pa.string()), ("line", pa.int64()), ("column", pa.int64()), ("message", pa.string())])
 
@@ -32,6 +35,16 @@ def encode_documents(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
             yield pa.RecordBatch.from_arrays(arrays, names)
             if rows.paths > _MAX_PATHS:
                 rows = DocumentRows()
+
+
+def count_document_values(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Counts the labels and values of documents, given as document_id, content and encoding."""
+    for batch in batches:
+        for piece in pieces(batch):
+            vocabulary, paths = Vocabulary(), PathTable()  # codes are made of labels and values, so any will do
+            encoded = Encoder(vocabulary, paths).encode(in_utf8(piece), values=True)
+            counted = count_values(encoded, PathSymbols(paths, vocabulary).signed(), vocabulary)
+            yield from counted.select(COUNTED_COLUMNS).combine_chunks().to_batches()
 
 
 def pieces(batch: pa.RecordBatch, content: int = 1) -> Iterator[pa.RecordBatch]:

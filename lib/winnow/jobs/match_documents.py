@@ -1,6 +1,6 @@
 """Ask the documents of some intervals what is still to be asked, and stage the answers.
 
-Reads:  encoded_documents, documents, profiles, profile_patterns, paths, path_branches, runs
+Reads:  encoded_documents, documents, profiles, profile_patterns, paths, path_branches, selectivity, runs
 Writes: matches_staged and runs, for each interval that has something to ask
 
 Documents that were never asked meet all profiles. Documents that were asked before meet the profiles that came since,
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, GroupedData, SparkSession
 from pyspark.sql import functions as sf
 
 from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
@@ -26,7 +26,7 @@ from winnow.spark.places import Place
 from winnow.tables import Lake, Tables, Transaction, contract
 from winnow.tables.small import read_one, read_small
 
-INPUTS = ("encoded_documents", "profiles", "profile_patterns", "paths", "path_branches")
+INPUTS = ("encoded_documents", "profiles", "profile_patterns", "paths", "path_branches", "selectivity")
 MAX_SHARD_PROFILES = 500_000  # profiles of one matcher: about 1 GB of a worker's memory, shared by those of a machine
 _ENCODED = ("document_id", "ingest_date", "paths", "nodes", "spans", "values")
 
@@ -56,7 +56,7 @@ class Question:
 def run(spark: SparkSession, config: Config) -> RunReport:
     report = RunReport("match_documents")
     tables = config.lake.open(spark)
-    tables.create("matches_staged", "runs")
+    tables.create("matches_staged", "runs", "selectivity")
     with report.stage("plan"):
         for date in config.dates:
             finish_publications(tables, date)
@@ -196,11 +196,10 @@ class _Asker:
             profiles = profiles.where(sf.col("profile_id").rlike(glob_pattern(self._config.only)))
         patterns = self._tables.read("profile_patterns", version=self._versions["profile_patterns"])
         shards = -(-read_one(profiles.agg(sf.count("*").alias("count")))["count"] // self._config.shard)
-        written = read_small(
-            asked_profiles(profiles, patterns, shards)
-            .groupBy("shard")
-            .applyInArrow(write_asked_profiles(self._place, self._config.engine), FILE)
-        )
+        rare = self._tables.read("selectivity", version=self._versions["selectivity"])
+        asked = asked_profiles(profiles, patterns, shards).groupBy("shard").cogroup(selectivity(rare, shards))
+        files = asked.applyInArrow(write_asked_profiles(self._place, self._config.engine), FILE)
+        written = read_small(files)
         by_shard = sorted(written, key=lambda row: row["shard"])
         return Question(
             tuple(row["file"] for row in by_shard),
@@ -228,6 +227,13 @@ def asked_profiles(profiles: DataFrame, profile_patterns: DataFrame, shards: int
     shard = sf.pmod(sf.xxhash64("xpath_id"), sf.lit(max(shards, 1))).cast("int")
     names = [column.split(" ")[0] for column in ASKED_COLUMNS.split("array<struct")[0].split(", ") if column]
     return profiles.join(compiled, "xpath_id").withColumn("shard", shard).select(*names)
+
+
+def selectivity(rare: DataFrame, shards: int) -> GroupedData:
+    """Returns how rare labels and values are, for each shard."""
+    columns = ("counted", "code", "occurrences", "documents", "sampled")
+    shard = sf.explode(sf.sequence(sf.lit(0), sf.lit(max(shards, 1) - 1))).alias("shard")
+    return rare.select(*columns, shard).groupBy("shard")
 
 
 def glob_pattern(glob: str) -> str:

@@ -30,15 +30,22 @@ ANSWERS = (
 _BYTES, _DOCUMENTS = 4 << 20, 500  # of one call of the kernels
 
 
-def write_asked_profiles(place: Place, engine: str) -> "Callable[[pa.Table], pa.Table]":
-    """Returns what builds the matcher of one shard of the profiles and writes it to a place, named by its content."""
+def write_asked_profiles(place: Place, engine: str) -> "Callable[[pa.Table, pa.Table], pa.Table]":
+    """Returns what builds the matcher of one shard of the profiles and writes it to a place, named by its content.
 
-    def write(table: "pa.Table") -> "pa.Table":  # Spark counts the arguments of a function, and those of nothing else
+    Its second argument has rows of `selectivity`: what the engine should wait for.
+    """
+
+    def write(table: "pa.Table", rare: "pa.Table") -> "pa.Table":  # Spark counts the arguments of a function
         import pyarrow as pa
 
         from winnow.index.asked_profiles import ask
+        from winnow.values.counting import selectivity_of
 
-        name, size = _write(place, ask(table, engine))
+        if not table.num_rows:  # estimates come for every shard
+            return pa.Table.from_pylist([], _file_schema())
+        known = selectivity_of(rare, rare.column("sampled")[0].as_py()) if rare.num_rows else None
+        name, size = _write(place, ask(table, engine, known))
         hybrid = sum(kind == "hybrid" for kind in table.column("class").to_pylist())
         row = {"shard": table.column("shard")[0].as_py(), "file": name, "bytes": size}
         return pa.Table.from_pylist([row | {"profiles": len(table), "hybrid": hybrid}], _file_schema())

@@ -13,7 +13,15 @@ from pyspark.sql import SparkSession
 
 from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
 from winnow.errors import TransientError
-from winnow.jobs import build_index, encode_documents, encode_profiles, join_paths, match_documents, publish_matches
+from winnow.jobs import (
+    build_index,
+    encode_documents,
+    encode_profiles,
+    join_paths,
+    match_documents,
+    publish_matches,
+    sample_values,
+)
 from winnow.jobs.report import RunReport, all_of
 from winnow.jobs.run_metrics import write_run_metrics
 from winnow.tables import Lake
@@ -60,13 +68,15 @@ def run(spark: SparkSession, config: Config, gate: Gate | None = None) -> Iterat
 
 
 def prepare(spark: SparkSession, config: Config) -> Iterator[RunReport]:
-    """Encodes what is new, and brings the index up to date."""
+    """Encodes what is new, brings the index up to date, and estimates once how rare labels and values are."""
     lake, run_id = config.lake, config.run_id
     for date in config.dates:
         yield encode_documents.run(spark, encode_documents.Config(lake=lake, date=date, run_id=run_id))
     yield encode_profiles.run(spark, encode_profiles.Config(lake=lake))
     yield build_index.run(spark, build_index.Config(lake=lake, run_id=run_id, partition=config.partition))
     yield join_paths.run(spark, join_paths.Config(lake=lake, run_id=run_id))
+    if not lake.open(spark).exists("selectivity"):  # later on it is a matter of maintenance, since it is one of cost
+        yield sample_values.run(spark, sample_values.Config(lake=lake))
 
 
 def _jobs(spark: SparkSession, config: Config, gate: Gate | None) -> Iterator[RunReport]:
