@@ -4,42 +4,41 @@ import datetime as dt
 import resource
 import shutil
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from winnow.bench.parsing import parse_all
 from winnow.generate.sample import make, write_tar
-from winnow.ingest.read import read_file
-from winnow.ingest.sources import list_files
-from winnow.parsing import parse
+from winnow.tables.lake import Lake
 
 DATE = dt.date(2026, 11, 16)
 ARCHIVES = 10
 
 
 def run(folder: Path, *, documents: int, singles: int, master: str) -> dict[str, Any]:
-    """Ingest `documents` in ten .tar.gz, and `singles` single files, beside one-thread parsing of the same bytes."""
+    """Ingests `documents` in ten .tar.gz, and `singles` single files, beside one-thread parsing of the same bytes."""
+    from winnow.jobs import ingest_documents
     from winnow.tables.session import open_session
-    from winnow.pipeline import ingest_documents
 
     archives, files = _inputs(folder, documents, singles)
     start = time.perf_counter()
     spark = open_session(master=master)
-    session = time.perf_counter() - start
-    result: dict[str, Any] = {"session_seconds": round(session, 2), "master": master}
+    result: dict[str, Any] = {"session_seconds": time.perf_counter() - start, "master": master}
     for name, path in (("archives", archives), ("single_files", files)):
-        lake = folder / f"lake-{name}"
-        shutil.rmtree(lake, ignore_errors=True)
-        config = ingest_documents.Config(lake=str(lake), paths=(str(path),), date=DATE)
-        report, seconds = _timed(lambda config=config: ingest_documents.run(spark, config))  # type: ignore[misc]
-        (count, size), floor = _timed_parse(path)
+        place = folder / f"lake-{name}"
+        shutil.rmtree(place, ignore_errors=True)
+        config = ingest_documents.Config(lake=Lake(str(place.absolute())), paths=(str(path),), date=DATE)
+        start = time.perf_counter()
+        report = ingest_documents.run(spark, config)
+        seconds = time.perf_counter() - start
+        parsing = parse_all(path)
         result[name] = {
-            "documents": count,
-            "megabytes": round(size / 1e6, 1),
-            "lxml_parse_seconds": round(floor, 2),
-            "ingest_seconds": round(seconds, 2),
-            "ratio": round(seconds / floor, 2),
-            "stages": {stage: round(value, 2) for stage, value in report.seconds.items()},
+            "documents": parsing.documents,
+            "megabytes": parsing.bytes / 1e6,
+            "lxml_parse_seconds": parsing.seconds,
+            "ingest_seconds": seconds,
+            "ratio": seconds / parsing.seconds,
+            "stages": report.seconds,
             "stored": report.counts["stored"],
         }
     result["driver_python_peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
@@ -57,28 +56,3 @@ def _inputs(folder: Path, documents: int, singles: int) -> tuple[Path, Path]:
         for name, text in make("news", singles, 99):
             (files / name).write_bytes(text.encode())
     return archives, files
-
-
-def _contents(path: Path) -> Iterator[bytes]:
-    for file in list_files([str(path)]):
-        for item in read_file(file, record_tag=None, max_bytes=1 << 24):
-            yield item.content
-
-
-def _timed_parse(path: Path) -> tuple[tuple[int, int], float]:
-    """(documents, bytes) and the seconds libxml2 alone takes: reading and unpacking are not counted."""
-    count = size = 0
-    seconds = 0.0
-    for content in _contents(path):
-        start = time.perf_counter()
-        parse(content)
-        seconds += time.perf_counter() - start
-        count += 1
-        size += len(content)
-    return (count, size), seconds
-
-
-def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    start = time.perf_counter()
-    value = work()
-    return value, time.perf_counter() - start

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from winnow.bench.pipeline import _inputs, _profiles
+from winnow.bench.synthetic_inputs import write_documents, write_profiles
 from winnow.spark import Index, build_index, load_index, match, register
 from winnow.spark.match_tasks import IndexFiles, MatchDocuments
 
@@ -34,8 +34,8 @@ WAIT_SECONDS = 120
 def run(folder: Path, *, documents: int, profiles: int, many: int, master: str) -> dict[str, Any]:
     from winnow.tables.session import open_session
 
-    archives, fewer = _inputs(folder, documents), _inputs(folder, min(documents, IN_ARCHIVES))
-    asked, more = _profiles(folder, (profiles, many))
+    archives, fewer = write_documents(folder, documents), write_documents(folder, min(documents, IN_ARCHIVES))
+    asked, more = write_profiles(folder, (profiles, many))
     os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--driver-memory 3g pyspark-shell")
     os.environ.setdefault(
         "NUMPY_MADVISE_HUGEPAGE", "0"
