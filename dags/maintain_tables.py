@@ -1,7 +1,8 @@
 """Keep the tables fit.
 
 **Purpose.** Every Sunday: merge small files, remove files that no version within the retention names (among them those
-of killed runs), and say how many files each table has. Rows never change.
+of killed runs), and say how many files each table has; rows never change. Then `sample_values` estimates anew how rare
+labels and values are, which engines wait for: a matter of cost, never of answers.
 
 **Params.** `retention_hours`: how far time travel reaches back; not below a week.
 
@@ -10,7 +11,7 @@ of killed runs), and say how many files each table has. Rows never change.
 **Recovery.** Running it again is safe.
 """
 
-from airflow.sdk import Param
+from airflow.sdk import Param, chain
 from winnow_airflow import RUN_ID, WinnowJob, winnow_dag
 
 
@@ -21,11 +22,14 @@ from winnow_airflow import RUN_ID, WinnowJob, winnow_dag
     params={"retention_hours": Param(720, type="integer", minimum=168, maximum=87600)},
 )
 def maintain_tables() -> None:
-    WinnowJob(
-        task_id="maintain_tables",
-        job="maintain",
-        arguments=["--retention-hours={{ params.retention_hours }}", RUN_ID],
-        priority_weight=1,
+    chain(
+        WinnowJob(
+            task_id="maintain_tables",
+            job="maintain",
+            arguments=["--retention-hours={{ params.retention_hours }}", RUN_ID],
+            priority_weight=1,
+        ),
+        WinnowJob(task_id="sample_values", job="sample_values", arguments=[RUN_ID], priority_weight=1),
     )
 
 

@@ -20,8 +20,14 @@ OPEN = ["--pending", RUN_ID]
 @winnow_dag(schedule="0 5 * * *", doc_md=__doc__, tags=["winnow", "matches"])
 def reconcile() -> None:
     chain(
-        WinnowJob(task_id="prepare", job="prepare", arguments=OPEN),
-        WinnowJob(task_id="match_and_audit", job="match_documents", arguments=[*OPEN, "--audit"]),
+        [
+            WinnowJob(task_id="encode_documents", job="encode_documents", arguments=OPEN),
+            WinnowJob(task_id="encode_profiles", job="encode_profiles", arguments=[RUN_ID]),
+        ],
+        WinnowJob(task_id="build_index", job="build_index", arguments=[RUN_ID]),
+        WinnowJob(task_id="join_paths", job="join_paths", arguments=[RUN_ID]),
+        WinnowJob(task_id="match", job="match_documents", arguments=OPEN),
+        WinnowJob(task_id="audit", job="audit_matches", arguments=["--pending"]),
         WinnowJob(task_id="publish", job="publish_matches", arguments=[*OPEN, "--audited"], outlets=[MATCHES]),
     )
 

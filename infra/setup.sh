@@ -77,3 +77,7 @@ fi
 
 [ "${1:-}" = "--jobs-only" ] && exit 0
 environment .venv-airflow infra/requirements/airflow.txt
+if ! fresh .venv-airflow/bin "$(fingerprint pyproject.toml .venv-airflow/.winnow-stamp)"; then
+    "$uv" pip install --quiet --python .venv-airflow/bin/python --no-deps --no-build-isolation --editable .
+    fingerprint pyproject.toml .venv-airflow/.winnow-stamp >.venv-airflow/bin/.winnow-stamp
+fi

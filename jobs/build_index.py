@@ -2,7 +2,7 @@
 
 import sys
 
-from winnow.cli.main import main
+from winnow.cli.scheduled import main
 
 if __name__ == "__main__":
-    sys.exit(main(["build-index", *sys.argv[1:]]))
+    sys.exit(main(["build-index"]))

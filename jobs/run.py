@@ -1,8 +1,8 @@
-"""Entry for spark-submit; `winnow.jobs.run` says what the job reads and writes."""
+"""Entry for spark-submit, all jobs in one session; `winnow.jobs.run` says what they read and write."""
 
 import sys
 
-from winnow.cli.main import main
+from winnow.cli.scheduled import main
 
 if __name__ == "__main__":
-    sys.exit(main(["run", *sys.argv[1:]]))
+    sys.exit(main(["run"]))

@@ -43,6 +43,15 @@ class Client:
                 raise
             self._ask("PATCH", f"/api/v2/pools/{name}", {"pool": name, **pool})
 
+    def set_connection(self, name: str, **connection: Any) -> None:
+        """Makes a connection, or changes it: its password is kept encrypted, and in no environment."""
+        try:
+            self._ask("POST", "/api/v2/connections", {"connection_id": name, **connection})
+        except RestError as error:
+            if error.status != 409:
+                raise
+            self._ask("PATCH", f"/api/v2/connections/{name}", {"connection_id": name, **connection})
+
     def dags(self) -> set[str]:
         return {dag["dag_id"] for dag in self._ask("GET", "/api/v2/dags?limit=100")["dags"]}
 

@@ -1,4 +1,4 @@
-"""The live Airflow of this project: its settings, its secrets, its four processes, on loopback.
+"""The live Airflow of this project: settings, secrets, its four processes and a Spark Connect server, on loopback.
 
 `python infra/airflow/supervisor.py up | down | status`. Every process that is started, and every process that one of
 them starts, carries a mark in its environment; `down` leaves none that has it.
@@ -31,6 +31,8 @@ COMPONENTS = {
     "dag-processor": ("dag-processor",),
     "api-server": ("api-server", "--host", "127.0.0.1", "--workers", "1"),
 }
+SPARK = "spark-connect"
+CONNECTION = "winnow_spark"
 HEALTHY_SECONDS, TERM_SECONDS, KILL_SECONDS = 240.0, 12.0, 20.0
 
 
@@ -56,12 +58,15 @@ class Airflow:
         self._make_secrets()
         self.airflow("db", "migrate")
         state: dict[str, Any] = {"mark": secrets.token_hex(16), "port": self.port, "pids": {}}
+        if self.environment()["WINNOW_SPARK"] == "connect":
+            state["spark_port"] = free_port()
         try:
-            for name, arguments in COMPONENTS.items():
-                state["pids"][name] = self._start(name, arguments, state["mark"])
+            for name, command in self._commands(state).items():
+                state["pids"][name] = self._start(name, command, state["mark"])
                 _write_private(self._state_file, json.dumps(state))
             self._wait_until_healthy(state)
             client = self.client()
+            client.set_connection(CONNECTION, **self._connection(state))
             for name, pool in json.loads((FOLDER / "pools.json").read_text()).items():
                 client.set_pool(name, **pool)
         except BaseException:
@@ -74,9 +79,10 @@ class Airflow:
         if state is None:
             return []
         mark = state["mark"]
-        for name in ("scheduler", "triggerer", "dag-processor"):  # the API last: tasks report to it
+        last = {state["pids"].get(name, -1) for name in ("api-server", SPARK)}  # tasks report to it, and work there
+        for name in ("scheduler", "triggerer", "dag-processor"):
             _signal(_marked(mark) & {state["pids"].get(name, -1)}, signal.SIGTERM)
-        _wait_for_none(mark, TERM_SECONDS / 2, but={state["pids"].get("api-server", -1)})
+        _wait_for_none(mark, TERM_SECONDS / 2, but=last)
         _signal(_marked(mark), signal.SIGTERM)
         _wait_for_none(mark, TERM_SECONDS / 2)
         stubborn = sorted(_marked(mark))
@@ -120,6 +126,7 @@ class Airflow:
             "WINNOW_HOME": str(ROOT),
             "WINNOW_LAKE": str(ROOT / ".winnow" / "lake"),
             "WINNOW_LANDING": str(ROOT / ".winnow" / "landing"),
+            "WINNOW_SPARK": "connect",
             "WINNOW_MASTER": "local[2]",
             "WINNOW_START": "2026-01-01",
         }
@@ -140,21 +147,45 @@ class Airflow:
             "fernet_key": base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
             "secret_key": secrets.token_urlsafe(32),
             "jwt_secret": secrets.token_urlsafe(48),
+            "spark_token": secrets.token_hex(24),
             "passwords.json": json.dumps({"admin": secrets.token_urlsafe(12)}),
         }
         for name, value in made.items():
             if not (folder / name).exists():
                 _write_private(folder / name, value)
 
-    def _start(self, name: str, arguments: tuple[str, ...], mark: str) -> int:
+    def _commands(self, state: dict[str, Any]) -> dict[str, list[str]]:
+        """What is started, by name."""
+        airflow = str(ROOT / ".venv-airflow" / "bin" / "airflow")
+        found = {name: [airflow, *arguments] for name, arguments in COMPONENTS.items()}
+        found["api-server"] += ["--port", str(self.port)]
+        if port := state.get("spark_port"):
+            found[SPARK] = [str(ROOT / ".venv" / "bin" / "winnow"), "connect-server", f"--port={port}"]
+        return found
+
+    def _connection(self, state: dict[str, Any]) -> dict[str, Any]:
+        """The connection of the jobs. With a token, a plain channel goes to `localhost` and to no other name."""
+        if port := state.get("spark_port"):
+            address = {
+                "host": "sc://localhost",
+                "port": port,
+                "login": "winnow",
+                "password": self._secret("spark_token"),
+            }
+            return {"conn_type": "spark_connect", **address}
+        master = self.environment()["WINNOW_MASTER"]
+        return {"conn_type": "spark", "host": master, "extra": json.dumps({"deploy-mode": "client"})}
+
+    def _secret(self, name: str) -> str:
+        return (self.home / "secrets" / name).read_text()
+
+    def _start(self, name: str, command: list[str], mark: str) -> int:
         (self.home / "logs").mkdir(parents=True, exist_ok=True)
-        command = [str(ROOT / ".venv-airflow" / "bin" / "airflow"), *arguments]
-        if name == "api-server":
-            command += ["--port", str(self.port)]
+        own = {"SPARK_CONNECT_AUTHENTICATE_TOKEN": self._secret("spark_token")} if name == SPARK else {}
         with open(self._log(name), "ab") as log:
             process = subprocess.Popen(
                 command,
-                env={**self.environment(), MARK: mark, "SPT_NOENV": "1"},  # their new titles leave the mark alone
+                env={**self.environment(), **own, MARK: mark, "SPT_NOENV": "1"},  # new titles leave the mark alone
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -177,7 +208,8 @@ class Airflow:
                 health = Client(self.url()).health()
             except (OSError, RestError):
                 health = {}
-            if len(health) >= len(COMPONENTS) and set(health.values()) == {"healthy"}:
+            is_healthy = len(health) >= len(COMPONENTS) and set(health.values()) == {"healthy"}
+            if is_healthy and ("spark_port" not in state or not _is_free(state["spark_port"])):
                 return
             if time.monotonic() > end:
                 raise SupervisorError(f"not healthy after {HEALTHY_SECONDS:.0f} s: {health}; see {self.home / 'logs'}")
@@ -246,9 +278,17 @@ def _signal(pids: set[int], number: signal.Signals) -> None:
 
 
 def _wait_for_none(mark: str, seconds: float, but: set[int] | None = None) -> None:
+    """Waits for the end of all that carry the mark, but not for some components and what these have started."""
     end = time.monotonic() + seconds
-    while _marked(mark) - (but or set()) and time.monotonic() < end:
+    while any(_session(pid) not in (but or set()) for pid in _marked(mark)) and time.monotonic() < end:
         time.sleep(0.2)
+
+
+def _session(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except ProcessLookupError:
+        return -1
 
 
 def main() -> int:

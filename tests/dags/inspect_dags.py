@@ -43,8 +43,9 @@ def describe_task(task: Any) -> dict[str, Any]:
         "trigger_rule": task.trigger_rule.value,
         "upstream": sorted(task.upstream_task_ids),
         "outlets": sorted(asset.name for asset in task.outlets),
-        "arguments": getattr(task, "application_args", None),
-        "application": getattr(task, "application", None),
+        "arguments": getattr(task, "arguments", None),
+        "job": getattr(task, "job", None),
+        "teardown": task.is_teardown,
         "links": sorted(link.name for link in task.operator_extra_links),
     }
 
@@ -64,22 +65,11 @@ def accepted(dag: Any) -> list[str]:
     return found
 
 
-def causes() -> dict[str, list[Any]]:
-    from airflow.sdk.exceptions import AirflowException, AirflowFailException
+def causes() -> dict[str, str]:
     from winnow_airflow import by_cause
 
-    record = json.dumps({"winnow_error": {"code": "gate_failed", "message": "so", "hint": "then", "exit": 65}})
-    found = {}
-    for code, lines in ((65, ["noise", record]), (2, []), (75, [record]), (1, []), (137, []), (None, [])):
-        error = by_cause(code, lines, AirflowException("spark-submit failed"))
-        found[str(code)] = [isinstance(error, AirflowFailException), str(error)]
-    return found
-
-
-def numbers() -> dict[str, int]:
-    from winnow_airflow import counts
-
-    return counts(["ingest_documents", "read      3", "stored  1,002", "seconds: commit  0.1"])
+    exits = {"gate_failed": 65, "bad_lake": 2, "table_conflict": 75, "failed": 1, "no_input": 2}
+    return {code: type(by_cause(code, "so", exit_code)).__name__ for code, exit_code in exits.items()}
 
 
 if __name__ == "__main__":
@@ -95,6 +85,5 @@ if __name__ == "__main__":
         "seconds": took,
         "dags": {name: describe(dag) for name, dag in bag.dags.items()},
         "causes": causes(),
-        "counts": numbers(),
     }
     print("RESULT" + json.dumps(result, default=str))

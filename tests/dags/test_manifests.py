@@ -188,7 +188,7 @@ def test_spark_defaults() -> None:
         assert all(re.fullmatch(r"spark(\.\w+)+\s+\S.*", line) for line in lines)
         assert len(names) == len(set(names))
         log4j = file.with_name("log4j2.properties").read_text()
-        assert log4j == (ROOT / "lib/winnow/lake/log4j2.properties").read_text()
+        assert log4j == (ROOT / "lib/winnow/tables/log4j2.properties").read_text()
     local = (INFRA / "spark/local/spark-defaults.conf").read_text()
     assert re.search(r"^spark\.driver\.bindAddress\s+127\.0\.0\.1$", local, re.MULTILINE)
 

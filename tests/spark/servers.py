@@ -11,44 +11,28 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pyspark
 
+from winnow.tables.connect_server import TOKEN, server_command, server_environment
+
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 WORKERS = 2
 DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL", "--")
-_SETTINGS = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.ui.enabled": "false",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "4",
-    "spark.databricks.delta.snapshotPartitions": "2",
-    "spark.connect.grpc.binding.address": "127.0.0.1",
-}
 
 
 @contextmanager
 def connect_server(folder: Path, *, master: str = "local[2]") -> Iterator[str]:
     """Yields the address of a new server, its token included."""
     port, token = free_port(), secrets.token_hex(16)
-    settings = {
-        **_SETTINGS,
-        "spark.master": master,
-        "spark.connect.grpc.binding.port": str(port),
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-    }
-    server = "org.apache.spark.sql.connect.service.SparkConnectServer"
-    command = ["org.apache.spark.deploy.SparkSubmit", "--class", server, "--driver-memory", "2g"]
-    command += [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-    # Not among the arguments, which every user of the machine can see.
-    with running(folder / "connect.log", *command, "spark-internal", SPARK_CONNECT_AUTHENTICATE_TOKEN=token) as process:
-        wait_for_words(folder / "connect.log", "Spark Connect server started", process)
+    settings = {"spark.sql.warehouse.dir": str(folder / "warehouse"), "spark.driver.memory": "2g"}
+    command = server_command(port, master=master, settings=settings)
+    log, environment = folder / "connect.log", server_environment()
+    with process_of(log, command, **environment, **{TOKEN: token}) as process:
+        wait_for_port(port, process, log)
         yield f"sc://localhost:{port}/;token={token}"  # with a token, pyspark takes only this name for a plain channel
 
 
@@ -114,6 +98,16 @@ def wait_for_words(log: Path, words: str, process: "subprocess.Popen[bytes]", se
     while words not in (text := log.read_text(errors="replace")):
         assert process.poll() is None, text
         assert time.monotonic() < deadline, text
+        time.sleep(0.2)
+
+
+def wait_for_port(port: int, process: "subprocess.Popen[bytes]", log: Path, seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while True:
+        assert process.poll() is None, log.read_text(errors="replace")
+        assert time.monotonic() < deadline, log.read_text(errors="replace")
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
         time.sleep(0.2)
 
 

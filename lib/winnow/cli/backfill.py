@@ -2,8 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from winnow.cli.common import (
@@ -18,7 +17,7 @@ from winnow.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from winnow.jobs.backfill import Estimate
+    from winnow.jobs.report import RunReport
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,29 +31,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    done = list(_shown(args))
+    if not done:
+        print("no documents in these dates; nothing to do")
+    elif args.dry_run:
+        print(json.dumps([{"date": row.job, **row.counts} for row in done]) if args.json else _table(done))
+    return 0
+
+
+def reports(args: argparse.Namespace) -> "Iterator[RunReport]":
+    """Yields what each job has done; of a dry run, what each date would cost."""
     from winnow.jobs import backfill, match_documents
     from winnow.jobs import run as pipeline
+    from winnow.jobs.report import RunReport
 
     check_engine(args)
     named = named_dates(args)
     lake, spark = lake_of(args), session_of(args)
     dates = tuple(date for date in backfill.known_dates(spark, lake) if not named or date in named)
     if not dates:
-        print("no documents in these dates; nothing to do")
-        return 0
+        return
     run_id = pipeline.new_run_id(args.run_id)
     if args.dry_run:
         asked = match_documents.Config(lake=lake, dates=dates, run_id=run_id, engine=args.engine, only=args.profiles)
-        rows = list(backfill.estimate(spark, asked))
-        print(json.dumps([asdict(row) for row in rows], default=str) if args.json else _table(rows))
-        return 0
+        for row in backfill.estimate(spark, asked):
+            counts = {"documents": row.documents, "profiles": row.profiles, "pairs": row.pairs}
+            yield RunReport(str(row.date), counts)
+        return
     config = pipeline.Config(lake=lake, dates=dates, run_id=run_id, engine=args.engine, only=args.profiles)
-    for report in pipeline.run(spark, config, None if args.no_audit else gate_of(spark, lake)):
-        print(report.render(), flush=True)
-    return 0
+    yield from pipeline.run(spark, config, None if args.no_audit else gate_of(spark, lake))
 
 
-def _table(rows: "Sequence[Estimate]") -> str:
+def _shown(args: argparse.Namespace) -> "Iterator[RunReport]":
+    for report in reports(args):
+        if not args.dry_run:
+            print(report.render(), flush=True)
+        yield report
+
+
+def _table(rows: "Sequence[RunReport]") -> str:
     lines = [f"{'date':<10}  {'documents':>12}  {'profiles':>10}  {'pairs':>16}"]
-    lines += [f"{row.date!s:<10}  {row.documents:>12,}  {row.profiles:>10,}  {row.pairs:>16,}" for row in rows]
+    for row in rows:
+        documents, profiles, pairs = (row.counts[name] for name in ("documents", "profiles", "pairs"))
+        lines.append(f"{row.job:<10}  {documents:>12,}  {profiles:>10,}  {pairs:>16,}")
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 import argparse
 import datetime as dt
+import importlib.util
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -61,7 +62,9 @@ def add_engine_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def check_engine(args: argparse.Namespace) -> None:
-    """Refuse an unknown name before anything else is done."""
+    """Refuses an unknown name before anything else is done. A client without kernels leaves it to the workers."""
+    if importlib.util.find_spec("numba") is None:
+        return
     from winnow.engines import resolve
 
     resolve(args.engine)

@@ -1,9 +1,13 @@
 """`winnow ingest documents PATH... --date D` and `winnow ingest profiles FILE`."""
 
 import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from winnow.cli.common import add_expansion_argument, add_lake_arguments, date, lake_of, positive, session_of, tag
-from winnow.ingest.accept import DEFAULT_LIMITS
+
+if TYPE_CHECKING:
+    from winnow.jobs.report import RunReport
 
 REFUSED_INPUT = 3  # an exit code: done, and some of the input was refused
 
@@ -16,10 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     documents.add_argument(
         "--record-tag", type=tag, help="split container files: each element of this name is a document"
     )
-    documents.add_argument("--max-bytes", type=positive, default=DEFAULT_LIMITS.max_bytes, help="refuse larger ones")
-    documents.add_argument(
-        "--max-nodes", type=positive, default=DEFAULT_LIMITS.max_nodes, help="refuse those with more"
-    )
+    documents.add_argument("--max-bytes", type=positive, help="refuse larger ones")
+    documents.add_argument("--max-nodes", type=positive, help="refuse those with more")
     add_expansion_argument(documents)
     add_lake_arguments(documents)
     profiles = kinds.add_parser("profiles", help="CSV or JSONL with profile_id, xpath and optional columns")
@@ -29,6 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    (report,) = reports(args)
+    print(report.render())
+    return REFUSED_INPUT if args.kind == "profiles" and report.counts["rejected"] else 0
+
+
+def reports(args: argparse.Namespace) -> "Iterator[RunReport]":
     lake = lake_of(args)
     if args.kind == "documents":
         from winnow.ingest.sources import require_input
@@ -37,16 +45,14 @@ def run(args: argparse.Namespace) -> int:
         from winnow.jobs import ingest_documents
 
         documents = ingest_documents.Config(lake=lake, paths=tuple(args.paths), date=args.date, options=_options(args))
-        report = ingest_documents.run(session_of(args), documents)
+        yield ingest_documents.run(session_of(args), documents)
     else:
         from winnow.ingest.profiles import require_profile_file
         from winnow.jobs import ingest_profiles
 
         require_profile_file(args.file)
         profiles = ingest_profiles.Config(lake=lake, file=args.file, retire_missing=args.retire_missing)
-        report = ingest_profiles.run(session_of(args), profiles)
-    print(report.render())
-    return REFUSED_INPUT if args.kind == "profiles" and report.counts["rejected"] else 0
+        yield ingest_profiles.run(session_of(args), profiles)
 
 
 def _options(args: argparse.Namespace) -> dict[str, str]:

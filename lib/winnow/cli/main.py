@@ -35,16 +35,16 @@ COMMANDS = {
     "encode-profiles": ("winnow.cli.steps", "job: profiles to patterns and branches"),
     "build-index": ("winnow.cli.steps", "job: branches to envelope trees in partitions"),
     "join-paths": ("winnow.cli.steps", "job: new paths with all branches, new branches with all paths"),
-    "prepare": ("winnow.cli.steps", "jobs: encode what is new and bring the index up to date, in one session"),
     "match-documents": ("winnow.cli.steps", "job: answer what is still open, into matches_staged"),
     "publish-matches": ("winnow.cli.steps", "job: staged answers to matches and deliveries"),
     "maintain": ("winnow.cli.steps", "OPTIMIZE, VACUUM and file counts of all tables"),
+    "connect-server": ("winnow.cli.connect_server", "a Spark Connect server on loopback for jobs that share a session"),
     "generate": ("winnow.cli.generate", "make documents, profiles and DTDs, of any number, from a seed"),
     "setup-kernels": ("winnow.cli.setup_kernels", "compile what is compiled for this machine, before the first run"),
 }
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """Under spark-submit the JVM is our parent; when it is killed, so are we, instead of writing on as an orphan."""
     if "PYSPARK_GATEWAY_PORT" in os.environ and sys.platform == "linux":
         import ctypes
@@ -53,17 +53,21 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    _die_with_parent()
-    given = list(sys.argv[1:] if arguments is None else arguments)
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Returns the arguments of a command; only the module of the chosen command is imported, others may be heavy."""
     parser = argparse.ArgumentParser(prog="winnow", description="Which XPath profiles does each XML document satisfy?")
     parser.add_argument("--version", action="version", version=f"winnow {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, what) in COMMANDS.items():
         command = commands.add_parser(name, help=what, description=what)
-        if name in given:  # only the chosen command's module is imported: the others may be heavy
+        if name in arguments:
             importlib.import_module(module).add_arguments(command)
-    args = parser.parse_args(given)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    die_with_parent()
+    args = parse(list(sys.argv[1:] if arguments is None else arguments))
     logging.basicConfig(level=os.environ.get("WINNOW_LOG", "WARNING"), format="%(levelname)s %(name)s: %(message)s")
     try:
         code: int = importlib.import_module(COMMANDS[args.command][0]).run(args)

@@ -1,8 +1,10 @@
 """`winnow report --date D`: one page that tells what happened, beside the tables."""
 
 import argparse
+from collections.abc import Iterator
 
 from winnow.cli.common import add_lake_arguments, date, lake_of
+from winnow.jobs.report import RunReport
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -12,7 +14,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    (report,) = reports(args)
+    print(f"report: {report.place}")
+    return 0
+
+
+def reports(args: argparse.Namespace) -> Iterator[RunReport]:
     from winnow.report.write import write
 
-    print(f"report: {write(lake_of(args), args.date, args.run_id)}")
-    return 0
+    yield RunReport("report", place=write(lake_of(args), args.date, args.run_id))

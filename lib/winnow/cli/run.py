@@ -1,6 +1,8 @@
 """`winnow run --date D`: encode, index, match and publish the documents of a date or of a range, in one session."""
 
 import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from winnow.cli.common import (
     add_engine_argument,
@@ -14,6 +16,9 @@ from winnow.cli.common import (
     session_of,
 )
 
+if TYPE_CHECKING:
+    from winnow.jobs.report import RunReport
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_interval_arguments(parser)
@@ -25,15 +30,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    done = 0
+    for report in reports(args):
+        print(f"report: {report.place}" if report.place else report.render(), flush=True)
+        done += 1
+    if not done:
+        print("nothing is pending")
+    return 0
+
+
+def reports(args: argparse.Namespace) -> "Iterator[RunReport]":
     from winnow.jobs import run as pipeline
+    from winnow.jobs.report import RunReport
     from winnow.report.write import write
 
     check_engine(args)
     lake, spark = lake_of(args), session_of(args)
     dates = dates_and_pending(args, spark, lake)
     if not dates:
-        print("nothing is pending")
-        return 0
+        return
     config = pipeline.Config(
         lake=lake,
         dates=dates,
@@ -42,7 +57,5 @@ def run(args: argparse.Namespace) -> int:
         full=args.full,
         **({"shard": args.shard} if args.shard else {}),
     )
-    for report in pipeline.run(spark, config, None if args.no_audit else gate_of(spark, lake)):
-        print(report.render(), flush=True)
-    print(f"report: {write(lake, dates[-1])}")
-    return 0
+    yield from pipeline.run(spark, config, None if args.no_audit else gate_of(spark, lake))
+    yield RunReport("report", place=write(lake, dates[-1]))

@@ -12,7 +12,6 @@ from winnow.cli.common import (
     check_engine,
     dates_and_pending,
     dates_of,
-    gate_of,
     lake_of,
     named_dates,
     positive,
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from winnow.tables.lake import Lake
 
 Reports = Iterator["RunReport"]
-INTERVAL = {"encode-documents", "prepare", "match-documents", "publish-matches"}
+INTERVAL = {"encode-documents", "match-documents", "publish-matches"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,10 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     if name == "match-documents":
         add_engine_argument(parser)
         parser.add_argument("--full", action="store_true", help="ask everything again")
-        parser.add_argument("--audit", action="store_true", help="then let the quality gate judge what was staged")
     if name == "publish-matches":
         parser.add_argument("--run", help="the run that staged the answers (default: the newest one of each date)")
         parser.add_argument("--audited", action="store_true", help="only what the quality gate has let through")
+        parser.add_argument("--unpublished", action="store_true", help="nothing is done where nothing waits")
     if name == "build-index":
         parser.add_argument("--rebuild", action="store_true", help="pack everything anew under the next index version")
     if name == "maintain":
@@ -51,6 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    for report in reports(args):
+        print(report.render(), flush=True)
+    return 0
+
+
+def reports(args: argparse.Namespace) -> Reports:
+    """Yields what each job has done; the metrics of all of them are kept with the run."""
     from winnow.jobs.run import new_run_id
 
     if hasattr(args, "engine"):
@@ -59,15 +65,14 @@ def run(args: argparse.Namespace) -> int:
         dates_of(args)  # before Spark, which takes seconds
     args.run_id = new_run_id(args.run_id)
     lake, spark = lake_of(args), session_of(args)
-    reports = []
+    done = []
     for report in _STEPS[args.command](args, spark, lake):
-        print(report.render(), flush=True)
-        reports.append(report)
-    if reports and getattr(args, "date", None):
+        yield report
+        done.append(report)
+    if done and getattr(args, "date", None):
         from winnow.jobs.run_metrics import write_run_metrics
 
-        write_run_metrics(lake.open(spark), args.run_id, args.date, reports)
-    return 0
+        write_run_metrics(lake.open(spark), args.run_id, args.date, done)
 
 
 def _encode_documents(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
@@ -101,26 +106,13 @@ def _join_paths(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -
     yield job.run(spark, job.Config(lake=lake, run_id=args.run_id))
 
 
-def _prepare(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
-    from winnow.jobs import run as job
-
-    dates = dates_and_pending(args, spark, lake)
-    if dates:
-        yield from job.prepare(spark, job.Config(lake=lake, dates=dates, run_id=args.run_id))
-
-
 def _match_documents(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
     from winnow.jobs import match_documents as job
-    from winnow.jobs.report import all_of
 
     dates = dates_and_pending(args, spark, lake)
     if not dates:
         return
-    config = job.Config(lake=lake, dates=dates, run_id=args.run_id, engine=args.engine, full=args.full)
-    yield job.run(spark, config)
-    if args.audit:
-        audit, staged = gate_of(spark, lake), job.staged_dates(lake.open(spark), args.run_id)
-        yield from all_of(map(audit, (date,), (args.run_id,)) for date in staged)
+    yield job.run(spark, job.Config(lake=lake, dates=dates, run_id=args.run_id, engine=args.engine, full=args.full))
 
 
 def _publish_matches(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
@@ -129,8 +121,13 @@ def _publish_matches(args: argparse.Namespace, spark: "SparkSession", lake: "Lak
     from winnow.jobs.staged_runs import newest_run, unpublished
 
     tables = lake.open(spark)
-    wanted = unpublished(tables) if args.pending else {}
-    wanted |= {date: args.run or newest_run(tables, date) for date in named_dates(args) if date not in wanted}
+    waiting = unpublished(tables)
+    wanted = dict(waiting) if args.pending else {}
+    for date in named_dates(args):
+        if date in waiting and not args.run:
+            wanted[date] = waiting[date]
+        elif not args.unpublished:
+            wanted[date] = args.run or newest_run(tables, date)
     configs = [
         job.Config(lake=lake, date=date, run_id=run_id, audited=args.audited) for date, run_id in sorted(wanted.items())
     ]
@@ -146,7 +143,6 @@ def _maintain(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> 
 
 _STEPS: dict[str, Callable[[argparse.Namespace, "SparkSession", "Lake"], Reports]] = {
     "encode-documents": _encode_documents,
-    "prepare": _prepare,
     "match-documents": _match_documents,
     "publish-matches": _publish_matches,
     "sample-values": _sample_values,

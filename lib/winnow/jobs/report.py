@@ -23,6 +23,7 @@ class RunReport:
     job: str
     counts: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    place: str = ""  # of a page, where the job writes one
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

@@ -1,4 +1,7 @@
-"""The Spark session: local by default, any master by name; Delta's jars are on pyspark's class path since set-up."""
+"""The Spark session: local by default, any master or Spark Connect server by name.
+
+Delta's jars are on pyspark's class path since set-up. A client of a Connect server needs neither them nor Java.
+"""
 
 import logging
 import os
@@ -30,12 +33,18 @@ SETTINGS = {
 
 
 def open_session(*, master: str | None = None, app: str = "winnow") -> SparkSession:
-    """The one session of this process; `master` defaults to WINNOW_MASTER, else spark-submit's own, else local[*]."""
+    """Returns the one session of this process.
+
+    `master` is a Spark master, or `sc://host:port` of a Connect server whose settings are its own; it defaults to
+    WINNOW_MASTER, else to spark-submit's own, else to local[*].
+    """
+    master = master or os.environ.get("WINNOW_MASTER")
+    if master and master.startswith("sc://"):
+        return SparkSession.builder.remote(master).getOrCreate()
     # Workers must run this very interpreter: by default Spark takes whatever python3 is first on PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(app)
-    master = master or os.environ.get("WINNOW_MASTER")
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if master:
         _require_master(master)
@@ -43,7 +52,7 @@ def open_session(*, master: str | None = None, app: str = "winnow") -> SparkSess
     elif not submitted:
         builder = builder.master("local[*]")
     if not submitted:
-        _require_delta_jars()
+        require_delta_jars()
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ.setdefault("PYSPARK_SUBMIT_ARGS", _submit_arguments())
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
@@ -60,7 +69,7 @@ def open_session(*, master: str | None = None, app: str = "winnow") -> SparkSess
 def _require_master(master: str) -> None:
     """Spark itself would start, and then print a stack of its own."""
     if not _MASTER.fullmatch(master):
-        hint = "local, local[4], local[*], yarn, spark://host:7077 or k8s://host:443"
+        hint = "local, local[4], local[*], yarn, spark://host:7077, k8s://host:443, or sc://host:15002 of Spark Connect"
         raise UsageError("bad_master", f"{master!r} is no Spark master", hint=hint)
 
 
@@ -70,7 +79,7 @@ def _submit_arguments() -> str:
     return f"--driver-memory {memory} --driver-java-options '-XX:+UseParallelGC {logging_options}' pyspark-shell"
 
 
-def _require_delta_jars() -> None:
+def require_delta_jars() -> None:
     jars = Path(pyspark.__file__).parent / "jars"
     if not any(jars.glob("delta-spark_*.jar")):
         raise UsageError("jars_missing", "the Delta jars are not installed", hint="run `make setup`")

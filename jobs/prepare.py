@@ -1,8 +1,0 @@
-"""Entry for spark-submit; `winnow.jobs.run` says what the job reads and writes."""
-
-import sys
-
-from winnow.cli.main import main
-
-if __name__ == "__main__":
-    sys.exit(main(["prepare", *sys.argv[1:]]))
