@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from winnow.errors import TransientError
 from winnow.ingest.profiles import ProfileFile, read_profile_rows
@@ -58,8 +59,11 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     tables.create(*TABLES)
     with report.stage("read"):
         file = read_profile_rows(config.file)
-        given = with_xpath_id(spark.createDataFrame(file.profiles)).localCheckpoint()  # sent and hashed once
-        unreadable = spark.createDataFrame(file.rejected)
+        sent, unreadable = (
+            spark.createDataFrame(rows, from_arrow_schema(rows.schema))  # which is not told from no rows
+            for rows in (file.profiles, file.rejected)
+        )
+        given = with_xpath_id(sent).localCheckpoint()  # hashed once
     with report.stage("compile"):
         compile_new(tables, given)
     with report.stage("profiles"):
