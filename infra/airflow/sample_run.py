@@ -106,7 +106,8 @@ def run_dags(airflow: Airflow, landing: Path, profiles: list[str], say: Say) -> 
         range_ = {"from": FIRST, "to": SECOND}
         estimate = _run(client, "backfill_profiles", range_, say)
         say("the dry run says:")
-        print(client.xcom("backfill_profiles", estimate, "estimate"))
+        for row in client.xcom("backfill_profiles", estimate, "estimate"):
+            print("  ", row["job"], ", ".join(f"{count:,} {name}" for name, count in row["counts"].items()))
         _run(client, "backfill_profiles", {**range_, "dry_run": False}, say)
         return [str(client.xcom("match_documents", matched[date], "report")) for date in (FIRST, SECOND)]
     finally:
