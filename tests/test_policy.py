@@ -10,7 +10,7 @@ import pytest
 import winnow
 
 PACKAGE = Path(winnow.__file__).parent
-ROOMS = ("jobs", "ledger", "spark", "tables")  # what plans and writes; kernels are elsewhere
+ROOMS = ("jobs", "ledger", "quality", "spark", "tables")  # what plans and writes; kernels are elsewhere
 CLASSIC_ONLY = {"sparkContext", "rdd", "_jvm", "_sc", "_jsc", "parallelize", "accumulator", "setJobGroup"}
 TO_THE_DRIVER = {"collect", "toPandas", "toArrow", "toLocalIterator"}
 COLLECTS = {

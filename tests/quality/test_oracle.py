@@ -1,10 +1,11 @@
 """Which pairs are asked, and what libxml2 says of them."""
 
-import random
+import pyarrow as pa
 
-from winnow.quality.labels import held, needed
-from winnow.quality.oracle import Job, Profile, evaluate
-from winnow.quality.sample import Universe, census, matches, non_matches
+from winnow.quality.label_tasks import held, needed
+from winnow.quality.libxml2_tasks import Job, Profile, evaluate
+from winnow.quality.oracle import Probe
+from winnow.quality.oracle_tasks import answer
 
 DOCUMENTS = [b"<a><b x='1'>t</b><c/></a>", b"<a><c/><b/></a>", b"<r>" + b"<i/>" * 3000 + b"</r>"]
 SLOW = "count(//*[count(//*[count(//*) > 0]) > 0]) > 0"
@@ -35,41 +36,44 @@ def test_a_pair_that_takes_too_long_is_left_out_alone() -> None:
     assert evaluate(job, seconds=0) == [None] * 4
 
 
-def universe(**rest: object) -> Universe:
-    """A hundred documents, each with ten matches of native profiles; the first of them has the only hybrid match."""
-    classes = ["native"] * 900 + ["hybrid"] * 100
-    answers = {d: frozenset(range(10 * d % 500, 10 * d % 500 + 10)) for d in range(100)}
-    answers[0] |= {950}
-    return Universe(100, classes, answers, **rest)  # type: ignore[arg-type]
+def probe(key: int, xpath: str, *, is_recent: bool = False, kind: str = "native") -> Probe:
+    return Probe(key, f"p{key}", kind, xpath, (), False, is_recent)
 
 
-def test_samples_have_all_kinds_of_pairs() -> None:
-    some, rng = universe(), random.Random(1)
-    hits = matches(some, 50, rng)
-    assert len(set(hits)) == 50
-    assert (0, 950) in hits  # the rare class is all there
-    assert all(some.is_match(pair) for pair in hits)
-    labels = {number: [frozenset({f"l{number % 50}"})] for number in range(1000)}
-    held_labels = [frozenset({f"l{d % 50}"}) for d in range(100)]
-    others = non_matches(some, 300, rng, labels, held_labels)
-    assert len(set(others)) == 300
-    assert not any(some.is_match(pair) for pair in others)
-    likely = [(d, p) for d, p in others if d % 50 == p % 50]
-    assert len(likely) >= 90
-    assert any(p >= 900 for _, p in likely)
-    assert sum(p < 500 for _, p in others) > 50  # profiles that match others
-    assert non_matches(some, 300, random.Random(1), labels, held_labels) != others
+def drawn(content: bytes, answers: list[int], *, is_new: bool = True, **rest: object) -> dict[str, object]:
+    row = {"document_id": "d", "content": content, "is_new": is_new, "answers": answers, "undecided": [], "matched": []}
+    return row | rest
 
 
-def test_what_is_undecided_or_to_be_asked_later_is_not_sampled() -> None:
-    some = universe(unsure=frozenset({(1, 700)}), unasked={2: frozenset(range(300, 1000))})
-    every = census(some)
-    assert len(every) == 100 * 1000 - 1 - 700
-    assert {(1, 700), (2, 300)}.isdisjoint(every)
-    drawn = non_matches(some, 2000, random.Random(2), {700: [frozenset()]}, [frozenset()] * 3)
-    assert (0, 700) in drawn
-    assert (1, 700) not in drawn
-    assert not any(d == 2 and p >= 300 for d, p in drawn)
+def asked(*rows: dict[str, object], probes: list[Probe], limit: int | None = None) -> dict[str, object]:
+    found: list[dict[str, object]] = answer(pa.RecordBatch.from_pylist(list(rows)), probes, limit, "seed").to_pylist()
+    return found[0]
+
+
+def test_lost_and_made_up_matches_are_told() -> None:
+    probes = [probe(1, "//b"), probe(2, "//c"), probe(3, "//d", kind="hybrid")]
+    found = asked(drawn(DOCUMENTS[0], [1, 3]), probes=probes)
+    assert {name: found[name] for name in ("pairs", "known", "matches", "hybrid", "wrong")} == {
+        "pairs": 3, "known": 3, "matches": 2, "hybrid": 1, "wrong": 2,
+    }  # fmt: skip
+    assert found["examples"] == [
+        "document d, profile p2: not staged, libxml2 says it matches",
+        "document d, profile p3: staged as a match, libxml2 says it does not match",
+    ]
+
+
+def test_pairs_that_were_given_up_or_not_asked_are_not_judged() -> None:
+    probes = [probe(1, "//b"), probe(2, "//c"), probe(3, "//a", is_recent=True)]
+    assert asked(drawn(DOCUMENTS[0], [3], is_new=False), probes=probes)["pairs"] == 1
+    assert asked(drawn(DOCUMENTS[0], [3], undecided=[1, 2]), probes=probes)["wrong"] == 0
+
+
+def test_profiles_whose_labels_a_document_has_come_first() -> None:
+    probes = [probe(key, f"//x{key}") for key in range(50)] + [probe(99, "//b[@x]")]
+    own = {"profile_key": 7, "profile_id": "p7", "class": "native", "xpath": "//c", "namespaces": [], "ordered": False}
+    found = asked(drawn(DOCUMENTS[0], [7], matched=[own]), probes=probes, limit=3)
+    assert (found["pairs"], found["matches"], found["wrong"]) == (3, 1, 1)
+    assert found["examples"] == ["document d, profile p99: not staged, libxml2 says it matches"]
 
 
 def test_labels_say_where_a_profile_could_hold() -> None:

@@ -1,50 +1,68 @@
-"""Suites are data: they load, they fit the contracts, and what is wrong with one is said."""
+"""Suites are Great Expectations' own JSON; what a contract implies is in them, and what is wrong with one is said."""
+
+import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from winnow.errors import DataError
-from winnow.lake.contracts import table_names
-from winnow.quality.suites import Severity, load_suites, parse_suite
+from winnow.quality.suites import derived_expectations, load_suite, suite_files, with_derived, written
+from winnow.tables import contract, table_names
 
-HEAD = 'table = "matches"\n[[checks]]\nname = "n"\nseverity = "info"\nsays = "rows"\n'
+ROWS = {"type": "expect_table_row_count_to_be_between", "kwargs": {"min_value": 1}}
 
 
 def test_all_suites_load() -> None:
-    suites = load_suites()
-    assert set(suites) <= set(table_names())
-    checks = [check for suite in suites.values() for check in suite.checks]
-    assert len({check.name for check in checks}) == len(checks)
-    assert all(check.says for check in checks)
-    assert {check.severity for check in checks} == set(Severity)
+    files = suite_files()
+    assert set(files) <= set(table_names())
+    for table, path in files.items():
+        suite = load_suite(path)
+        assert suite.name == table
+        checks = [expectation.meta["check"] for expectation in suite.expectations]
+        assert len(set(checks)) == len(checks) > 2
 
 
-def test_rules_name_the_columns_of_the_contract() -> None:
-    rules = load_suites()["matches_staged"].rules()
-    assert rules["values_not_null"].startswith('"document_id" IS NULL OR "source" IS NULL')
-    assert "subscriber" not in rules["values_not_null"]
-    assert rules["constraints_hold"] == "NOT (profile_version >= 1)"
+@pytest.mark.parametrize("table", suite_files())
+def test_suites_have_what_their_contracts_imply(table: str) -> None:
+    """`python -m winnow.quality.suites` writes it."""
+    text = suite_files()[table].read_text()
+    assert text == written(with_derived(json.loads(text)))
+
+
+def test_a_contract_implies_columns_key_sets_rules_and_references() -> None:
+    found = {row["meta"]["check"]: row for row in derived_expectations(contract("profiles"))}
+    assert found["keys_unique"]["kwargs"] == {"columns": ["profile_id", "profile_version"]}
+    assert found["state_is_known"]["type"] == "expect_column_values_to_be_in_set"
+    assert found["state_is_known"]["kwargs"]["value_set"] == ["active", "superseded", "retired"]
+    assert found["profile_version_is_positive"]["kwargs"] == {"rule": "profile_version >= 1"}
+    assert found["xpath_id_known"]["kwargs"] == {"column": "xpath_id", "table": "profile_patterns", "key": "xpath_id"}
+    staged = {row["meta"]["check"]: row["kwargs"] for row in derived_expectations(contract("matches_staged"))}
+    assert staged["profiles_known"] == {"column": "profiles", "table": "profiles", "key": "profile_key"}
+
+
+def suite_of(folder: Path, *expectations: dict[str, Any], name: str = "profiles") -> Path:
+    path = folder / "suite.json"
+    path.write_text(json.dumps({"name": name, "expectations": list(expectations)}))
+    return path
 
 
 @pytest.mark.parametrize(
-    ("bounds", "expected"),
-    [("", "0"), ("min = 1", "at least 1"), ("max = 2.5", "at most 2.5"), ("min = 0.2\nmax = 5", "0.2 to 5")],
-)
-def test_bounds(bounds: str, expected: str) -> None:
-    assert parse_suite(f'{HEAD}fact = "f"\n{bounds}').checks[0].expected == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
+    ("expectation", "words"),
     [
-        (HEAD, "n needs either a fact or a rule"),
-        (HEAD + 'fact = "f"\nunexpected = "x"', "n needs either a fact or a rule"),
-        (HEAD.replace("info", "fatal") + 'fact = "f"', "'fatal' is not a valid Severity"),
-        (HEAD + 'fact = "f"\nmaximum = 3', "maximum"),
-        ('table = "matches"', "'checks'"),
-        (HEAD + 'fact = "f"\n' + HEAD.split("\n", 1)[1] + 'fact = "g"', "one name"),
+        ({"type": "expect_nothing_of_the_kind", "kwargs": {}}, "expect_nothing_of_the_kind"),
+        ({"type": "expect_key_to_be_unique", "kwargs": {}}, "columns"),
+        ({"type": "expect_key_to_be_unique", "kwargs": {"columns": ["a"], "colunms": []}}, "colunms"),
+        ({"type": "expect_key_to_be_unique", "kwargs": {"columns": ["a"]}, "severity": "fatal"}, "fatal"),
     ],
 )
-def test_what_is_wrong_with_a_suite_is_said(text: str, words: str) -> None:
+def test_what_is_wrong_with_a_suite_is_said(tmp_path: Path, expectation: dict[str, Any], words: str) -> None:
     with pytest.raises(DataError, match="suite_invalid") as caught:
-        parse_suite(text)
+        load_suite(suite_of(tmp_path, ROWS, expectation))
     assert words in str(caught.value)
+
+
+def test_text_that_is_no_suite_is_said(tmp_path: Path) -> None:
+    (tmp_path / "suite.json").write_text("{")
+    with pytest.raises(DataError, match="suite_invalid"):
+        load_suite(tmp_path / "suite.json")

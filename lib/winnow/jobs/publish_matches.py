@@ -200,6 +200,7 @@ def require_audit(tables: Tables, row: Row) -> None:
     Raises:
         DataError: it failed, or it was never audited.
     """
+    tables.create("quality_results")
     results = tables.read("quality_results", interval=row.match_date)
     own = read_small(results.where((sf.col("staged_version") == row.staged_version) & (sf.col("run_id") == row.run_id)))
     failed = sorted(result.check for result in own if result.severity == "critical" and not result.success)

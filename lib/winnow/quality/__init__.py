@@ -1,1 +1,1 @@
-"""The gate between staged and published answers: what must hold is data (`schemas/<table>/suite.toml`)."""
+"""The gate between staged and published answers: Great Expectations on DataFrames, with a suite for each table."""

@@ -1,61 +1,223 @@
-"""Great Expectations, and nothing else of it anywhere: facts in, verdicts out.
+"""Own checks as expectations of Great Expectations: a suite names them like those that it brings along.
 
-The facts are one row of a Spark data frame, and each check is an expectation on a column of it. Great Expectations goes
-through its frame several times, so the staged rows themselves are summed up before, once.
+Importing this module makes them known to it. Only the audit does so: the import takes seconds.
 """
 
-import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+import time
+from typing import Any, ClassVar
 
-from winnow.quality.suites import Check
+from great_expectations.core.metric_domain_types import MetricDomainTypes
+from great_expectations.core.metric_function_types import MetricPartialFunctionTypes
+from great_expectations.execution_engine import SparkDFExecutionEngine
+from great_expectations.expectations.expectation import BatchExpectation
+from great_expectations.expectations.metrics.metric_provider import metric_partial
+from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-
-class Verdict(NamedTuple):
-    suite: str
-    check: Check
-    success: bool
-    observed: float | None
-    trouble: str = ""  # why it could not be told
-
-
-def validate(spark: "SparkSession", numbers: Mapping[str, float], checks: Sequence[tuple[str, Check]]) -> list[Verdict]:
-    """The verdict on each check, which comes with the name of its suite."""
-    if not checks:
-        return []
-    os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
-    import great_expectations as gx  # seconds: only who audits pays for it
-
-    context = gx.get_context(mode="ephemeral")
-    context.enable_analytics(False)
-    context.variables.progress_bars = {"globally": False, "metric_calculations": False}
-    source = context.data_sources.add_or_update_spark("spark", persist=False)
-    asset = source.add_dataframe_asset("facts").add_batch_definition_whole_dataframe("whole")
-    suite = gx.ExpectationSuite("audit_matches", [_expectation(at, check) for at, (_, check) in enumerate(checks)])
-    found = asset.get_batch({"dataframe": _frame(spark, numbers)}).validate(suite, result_format="BASIC")
-    by_number = {result.expectation_config.meta["check"]: result for result in found.results}
-    return [_verdict(name, check, by_number[at]) for at, (name, check) in enumerate(checks)]
+from winnow.quality import conservation, volumes
+from winnow.quality.audited_run import AuditedRun, audited_run
+from winnow.quality.finding import Finding, counted
+from winnow.tables import contract
 
 
-def _expectation(number: int, check: Check) -> Any:
-    import great_expectations.expectations as gxe
+class RowsThatBreakRule(TableMetricProvider):  # type: ignore[misc]
+    """Counts rows for which a rule is false or null, in the one pass over the batch that such metrics share."""
 
-    low, high = check.bounds
-    return gxe.ExpectColumnMaxToBeBetween(
-        column=check.fact, min_value=low, max_value=high, severity=check.severity.value, meta={"check": number}
+    metric_name = "table.rows_that_break_rule"
+    value_keys = ("rule",)
+
+    @metric_partial(  # type: ignore[untyped-decorator]
+        engine=SparkDFExecutionEngine,
+        partial_fn_type=MetricPartialFunctionTypes.AGGREGATE_FN,
+        domain_type=MetricDomainTypes.TABLE,
     )
+    def _spark(
+        cls,  # noqa: N805
+        execution_engine: Any,
+        metric_domain_kwargs: Any,
+        metric_value_kwargs: Any,
+        metrics: Any,
+        runtime_configuration: Any,
+    ) -> Any:
+        broken = ~sf.coalesce(sf.expr(metric_value_kwargs["rule"]), sf.lit(False))
+        return sf.count_if(broken), metric_domain_kwargs, {}
 
 
-def _frame(spark: "SparkSession", numbers: Mapping[str, float]) -> "DataFrame":
-    from pyspark.sql.functions import lit
+class RunExpectation(BatchExpectation):  # type: ignore[misc]
+    """Examines the audited run, or the batch; what it finds is shown with examples and the seconds it took."""
 
-    return spark.range(0, 1, 1, 1).select(*(lit(float(number)).alias(name) for name, number in numbers.items()))
+    domain_keys: ClassVar[tuple[str, ...]] = ("batch_id",)
+    metric_dependencies: ClassVar[tuple[str, ...]] = ()
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        raise NotImplementedError
+
+    def accepts(self, finding: Finding) -> bool:
+        return not finding.unexpected
+
+    def _validate(
+        self, metrics: dict[str, Any], runtime_configuration: Any = None, execution_engine: Any = None
+    ) -> dict[str, Any]:
+        start = time.perf_counter()
+        batch = execution_engine.batch_manager.active_batch_data.dataframe
+        finding = self.examine(audited_run(), batch, metrics)
+        details = {"examples": list(finding.examples), "seconds": time.perf_counter() - start}
+        shown = {"observed_value": finding.observed, "unexpected_count": finding.unexpected, "details": details}
+        return {"success": self.accepts(finding), "result": shown}
 
 
-def _verdict(suite: str, check: Check, result: Any) -> Verdict:
-    observed = result.result.get("observed_value")
-    errors = [str(info) for info in (result.exception_info or {}).values() if isinstance(info, str) and info]
-    return Verdict(suite, check, bool(result.success), observed, "" if observed is not None else "; ".join(errors))
+class ExpectRowsToSatisfy(RunExpectation):
+    """Every row satisfies a rule in Spark's SQL; null is not enough."""
+
+    rule: str
+    success_keys = ("rule",)
+    metric_dependencies = ("table.rows_that_break_rule",)
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        count = metrics["table.rows_that_break_rule"]
+        if not count:
+            return counted(0)
+        names = [
+            name for name in ("document_id", "profile_id", "path_id", "branch_id", "node_id") if name in batch.columns
+        ]
+        broken = batch.where(~sf.coalesce(sf.expr(self.rule), sf.lit(False)))
+        named = [
+            sf.concat(sf.lit(f"{name} "), sf.coalesce(sf.col(name).cast("string"), sf.lit("null"))) for name in names
+        ]
+        place = sf.concat(sf.lit("in "), sf.col("_metadata.file_name"))
+        return counted(count, conservation.found(broken, sf.concat_ws(", ", *named, place)).examples)
+
+
+class ExpectColumnsToFitContract(RunExpectation):
+    """The batch has the columns of a table's contract, with their types."""
+
+    table: str
+    success_keys = ("table",)
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        schema = {field.name: field.dataType.simpleString() for field in batch.schema.fields}
+        problems = contract(self.table).discrepancies(schema)
+        return counted(len(problems), tuple(problems))
+
+
+class ExpectKeyToBeUnique(RunExpectation):
+    """No two rows have the same values in these columns."""
+
+    columns: list[str]
+    success_keys = ("columns",)
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        return conservation.repeated_keys(batch, self.columns)
+
+
+class ExpectValuesToBeKnown(RunExpectation):
+    """The values of a column, or of its arrays, are keys of another table, as the run has read it."""
+
+    column: str
+    table: str
+    key: str
+    success_keys = ("column", "table", "key")
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        return conservation.unknown_values(batch, self.column, run.read(self.table), self.key)
+
+
+class ExpectEveryDocumentToBeAnswered(RunExpectation):
+    """Every document that was asked has one row of answers for each shard of the profiles, and no other has any."""
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        return conservation.documents_answered(run)
+
+
+class ExpectAnswersOfAskedProfilesOnly(RunExpectation):
+    """Answers are of profiles that are active, valid on the date, and not rejected."""
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        return conservation.profiles_asked(run)
+
+
+class ExpectPublicationToAddEveryPair(RunExpectation):
+    """The rows that publication would add are as many as the staged pairs."""
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        return volumes.rows_published(run)
+
+
+class ExpectPublicationToRepeatNoKey(RunExpectation):
+    """No pair of document and profile would be published twice."""
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        return conservation.keys_not_published(run)
+
+
+class ExpectNoPairToBeUndecided(RunExpectation):
+    """No pair was given up."""
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        return conservation.undecided_pairs(run)
+
+
+class ExpectAnswersToAgreeWithLibxml2(RunExpectation):
+    """libxml2, asked about a sample of the pairs, says what is staged."""
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        found = run.agreement
+        return counted(found.wrong, found.examples or (found.tale,))
+
+
+class ExpectLibxml2ToAnswer(RunExpectation):
+    """libxml2 can answer at least this share of the sampled pairs in time."""
+
+    min_share: float
+    success_keys = ("min_share",)
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        found = run.agreement
+        share = found.known / found.pairs if found.pairs else 1.0
+        return Finding(share, found.pairs - found.known, (found.tale,))
+
+    def accepts(self, finding: Finding) -> bool:
+        return finding.observed is not None and finding.observed >= self.min_share
+
+
+class ExpectVolumeToBeUsual(RunExpectation):
+    """Matches per document are a multiple of the median of the last intervals that lies within bounds."""
+
+    min_ratio: float
+    max_ratio: float
+    success_keys = ("min_ratio", "max_ratio")
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        return volumes.volume_ratio(run)
+
+    def accepts(self, finding: Finding) -> bool:
+        return finding.observed is None or self.min_ratio <= finding.observed <= self.max_ratio
+
+
+class ExpectEveryDocumentToBeEncoded(RunExpectation):
+    """Every document of the interval is in one of its batches."""
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        return conservation.documents_encoded(run)
+
+
+class ExpectBatchesToBeWhole(RunExpectation):
+    """The batches have the documents that the run has counted when it was planned."""
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        return conservation.batches_whole(run)
+
+
+class ExpectDocumentsToBeConserved(RunExpectation):
+    """What was seen in the interval is stored: here, or in an earlier interval."""
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        return conservation.documents_conserved(run)
+
+
+class ExpectDocumentsToHaveASource(RunExpectation):
+    """Every document of the batches has a place where it was seen."""
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        return conservation.documents_located(run)

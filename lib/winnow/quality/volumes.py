@@ -1,33 +1,47 @@
-"""Matches per document, beside the last intervals."""
+"""What publication would make of an interval, and how that compares with the intervals before."""
 
-import datetime as dt
 from statistics import median
 
-from winnow.lake.store import read_rows, rows_by_partition
-from winnow.quality.facts import Facts
+from pyspark.sql import functions as sf
+
+from winnow.ledger import Mode, Outcome
+from winnow.quality.audited_run import AuditedRun
+from winnow.quality.finding import Finding, counted
+from winnow.tables.small import read_one, read_small
 
 HISTORY = 14  # intervals
-_LEAST = 3
+LEAST_HISTORY = 3
 
 
-def volume_facts(lake: str, date: dt.date, *, documents: int, matches: int | None) -> Facts:
-    """Nothing to say where there is too little history."""
-    facts = Facts()
-    facts.absent("volume_ratio")
-    past = _history(lake, date)
-    usual = median(past) if len(past) >= _LEAST else 0.0
-    if matches is not None and documents and usual:
-        here = matches / documents
-        facts.numbers["volume_ratio"] = here / usual
-        facts.examples["volume_ratio"] = [f"{here:.3g} a document; {usual:.3g} in the last {len(past)} intervals"]
-    return facts
+def rows_published(run: AuditedRun) -> Finding:
+    """Compares the rows that publication would add with the staged pairs: joins must lose none and double none."""
+    staged = read_one(run.answer_counts.agg(sf.coalesce(sf.sum("documents"), sf.lit(0)).alias("pairs")))["pairs"]
+    added = run.published.count()
+    words = f"{staged} staged pairs become {added} rows"
+    return counted(abs(staged - added), (words,) if staged != added else ())
 
 
-def _history(lake: str, date: dt.date) -> list[float]:
+def volume_ratio(run: AuditedRun) -> Finding:
+    """Returns matches a document as a multiple of the median of the last intervals; None with too little history."""
+    past = _history(run)
+    documents = run.row["documents"]
+    usual = median(past) if len(past) >= LEAST_HISTORY else 0.0
+    if not documents or not usual:
+        return Finding(None)
+    staged = read_one(run.answer_counts.agg(sf.coalesce(sf.sum("documents"), sf.lit(0)).alias("pairs")))["pairs"]
+    here = (staged + (0 if run.mode is Mode.REPLACE else run.kept.count())) / documents
+    return Finding(here / usual, 0, (f"{here:.3g} a document; {usual:.3g} in the last {len(past)} intervals",))
+
+
+def _history(run: AuditedRun) -> list[float]:
     """Matches per document of the newest other intervals."""
-    documents: dict[dt.date, int] = {}
-    for row in read_rows(lake, "ledger", ["match_date", "documents"]).to_pylist():
-        documents[row["match_date"]] = documents.get(row["match_date"], 0) + row["documents"]
-    matches = rows_by_partition(lake, "matches", "match_date")
-    days = sorted((day for day, count in documents.items() if day != date and count), reverse=True)[:HISTORY]
-    return [matches[day,] / documents[day] for day in days]
+    published = run.tables.read("runs").where(
+        (sf.col("outcome") == str(Outcome.PUBLISHED)) & (sf.col("match_date") != run.date)
+    )
+    newest = published.groupBy("match_date").agg(sf.max_by("documents", "published_at").alias("documents"))
+    days = read_small(newest.where("documents > 0").orderBy(sf.desc("match_date")).limit(HISTORY))
+    if len(days) < LEAST_HISTORY:
+        return []
+    own = run.tables.read("matches").where(sf.col("match_date").isin([day["match_date"] for day in days]))
+    matches = {row["match_date"]: row["count"] for row in read_small(own.groupBy("match_date").count())}
+    return [matches.get(day["match_date"], 0) / day["documents"] for day in days]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from lxml import etree
 
 from winnow.parsing import parse
-from winnow.quality.oracle import Profile
+from winnow.quality.libxml2_tasks import Profile
 from winnow.xpath import Kind, Node, Rejected, compile_profile
 
 

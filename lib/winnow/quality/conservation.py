@@ -1,0 +1,134 @@
+"""Nothing is lost and nothing comes from nowhere: documents, batches, answers, references."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+
+from winnow.ledger import Mode
+from winnow.quality.audited_run import AuditedRun
+from winnow.quality.finding import EXAMPLES, Finding, counted
+from winnow.tables.small import read_one, read_small
+
+
+def found(rows: DataFrame, words: Column) -> Finding:
+    """Counts rows that should not be there, in one job; some of them in words."""
+    told = read_one(rows.select(words.alias("words")).agg(sf.count("*").alias("n"), sf.min("words").alias("first")))
+    if not told["n"]:
+        return counted(0)
+    examples = read_small(rows.select(words.alias("words")).limit(EXAMPLES))
+    return counted(told["n"], tuple(sorted(row["words"] for row in examples)))
+
+
+def unknown_values(rows: DataFrame, column: str, known: DataFrame, key: str) -> Finding:
+    """Counts values of a column, or of its arrays, that another table does not have."""
+    is_array = rows.schema[column].dataType.typeName() == "array"
+    values = rows.select(sf.explode(column).alias("value") if is_array else sf.col(column).alias("value"))
+    strangers = (
+        values.where("value IS NOT NULL")
+        .distinct()
+        .join(known.select(sf.col(key).alias("value")), "value", "left_anti")
+    )
+    return found(strangers, sf.concat(sf.lit(f"{key} "), sf.col("value").cast("string")))
+
+
+def repeated_keys(rows: DataFrame, columns: list[str]) -> Finding:
+    """Counts keys that more than one row has."""
+    named = sf.concat_ws(", ", *(sf.concat(sf.lit(f"{name} "), sf.col(name).cast("string")) for name in columns))
+    suspects = rows.groupBy(sf.xxhash64(*columns).alias("hash")).count().where("count > 1")
+    if suspects.isEmpty():  # keys are compared by a hash first; only if some are equal by themselves
+        return counted(0)
+    return found(rows.groupBy(*columns).count().where("count > 1"), named)
+
+
+def documents_answered(run: AuditedRun) -> Finding:
+    """Counts documents that do not have one row of answers for each shard of the profiles, or that nobody was to ask.
+
+    Of documents that were asked before, only those that satisfy a recent profile have a row.
+    """
+    asked = run.asked_documents.select(
+        "document_id", "is_new", sf.lit(1).alias("asked"), sf.lit(None).cast("int").alias("shard")
+    )
+    answers = run.stage.select(
+        "document_id", sf.lit(None).cast("boolean").alias("is_new"), sf.lit(0).alias("asked"), "shard"
+    )
+    shards = sf.broadcast(run.stage.agg((sf.coalesce(sf.max("shard"), sf.lit(0)) + 1).alias("shards")))
+    by_document = (
+        asked.unionByName(answers)
+        .groupBy("document_id")
+        .agg(
+            sf.sum("asked").alias("asked"),
+            sf.max("is_new").alias("is_new"),
+            sf.count("shard").alias("rows"),
+            sf.count_distinct("shard").alias("distinct"),
+        )
+        .crossJoin(shards)
+    )
+    wrong = by_document.where("asked <> 1 OR rows <> distinct OR (is_new AND rows <> shards)")
+    words = sf.concat(
+        sf.lit("document "),
+        "document_id",
+        sf.lit(" has "),
+        "rows",
+        sf.lit(" rows of answers and was to be asked "),
+        "asked",
+        sf.lit(" times"),
+    )
+    return found(wrong, words)
+
+
+def documents_encoded(run: AuditedRun) -> Finding:
+    """Counts documents of the interval that are in none of its batches, so that nobody asked them."""
+    stored = run.tables.read("documents", interval=run.date).select("document_id")
+    encoded = run.tables.read("encoded_documents", interval=run.date, version=run.versions["encoded_documents"])
+    return found(
+        stored.join(encoded.select("document_id"), "document_id", "left_anti"),
+        sf.concat(sf.lit("document "), "document_id"),
+    )
+
+
+def batches_whole(run: AuditedRun) -> Finding:
+    """Compares the documents of the run's batches with what the run has counted when it was planned."""
+    encoded = run.encoded.count()
+    planned = run.row["documents"]
+    words = f"the batches have {encoded} documents, the run knew of {planned}"
+    return Finding(float(encoded - planned), abs(encoded - planned), (words,) if encoded != planned else ())
+
+
+def documents_conserved(run: AuditedRun) -> Finding:
+    """Documents in = matched + unmatched + undecided + quarantined: counts those that are seen but nowhere stored."""
+    sources = run.tables.read("document_sources", interval=run.date).select("document_id").distinct()
+    stored = run.tables.read("documents", interval=run.date).select("document_id")
+    elsewhere = run.tables.read("documents").select("document_id")
+    seen_before = sources.join(stored, "document_id", "left_anti")
+    lost = seen_before.join(elsewhere, "document_id", "left_anti")
+    return found(lost, sf.concat(sf.lit("document "), "document_id", sf.lit(" was seen and is not stored")))
+
+
+def documents_located(run: AuditedRun) -> Finding:
+    """Counts documents without a place where they were seen: their answers would be lost in publication."""
+    sources = run.tables.read("document_sources", interval=run.date).select("document_id")
+    lost = run.encoded.select("document_id").join(sources, "document_id", "left_anti")
+    return found(lost, sf.concat(sf.lit("document "), "document_id"))
+
+
+def profiles_asked(run: AuditedRun) -> Finding:
+    """Counts profiles that have answers although they were not to be asked."""
+    strangers = run.answer_counts.join(run.asked.select("profile_key"), "profile_key", "left_anti")
+    words = sf.concat(sf.lit("profile "), "profile_key", sf.lit(" of "), "documents", sf.lit(" documents"))
+    return found(strangers, words)
+
+
+def keys_not_published(run: AuditedRun) -> Finding:
+    """Counts pairs that would be published twice: they stay of what is published, and they are staged."""
+    if run.mode is Mode.REPLACE:
+        return counted(0)
+    twice = run.kept.join(run.published.select("document_id", "profile_id"), ["document_id", "profile_id"], "left_semi")
+    return found(twice, sf.concat(sf.lit("document "), "document_id", sf.lit(", profile "), "profile_id"))
+
+
+def undecided_pairs(run: AuditedRun) -> Finding:
+    """Counts pairs that were given up."""
+    pairs = run.stage.select("document_id", sf.explode("undecided").alias("pair")).select("document_id", "pair.*")
+    return found(
+        pairs,
+        sf.concat(sf.lit("document "), "document_id", sf.lit(", profile "), "profile_key", sf.lit(": "), "reason"),
+    )
