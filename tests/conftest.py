@@ -1,5 +1,6 @@
 """Shared fixtures. One Spark session serves all tests; each test gets a lake of its own."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +10,8 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from winnow.tables import Lake
 
 # Kernels compile on first use, and machines are busy: a slow example says nothing.
 settings.register_profile("winnow", deadline=None)
@@ -30,6 +33,30 @@ def spark() -> Iterator["SparkSession"]:
 @pytest.fixture
 def lake(tmp_path: Path) -> str:
     return str(tmp_path / "lake")
+
+
+@pytest.fixture(scope="session")
+def published_lake(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> "Lake":
+    """Two published dates, for tests that only read; those that change something take `lake_copy`."""
+    from jobs.lakes import DESKS, FIRST, SECOND, declare, ingest_two_dates, run
+    from winnow.generate.sample import make_profiles
+    from winnow.tables import Lake
+
+    folder = tmp_path_factory.mktemp("published")
+    lake = Lake(str(folder / "lake"))
+    ingest_two_dates(spark, lake, folder, documents=40)
+    declare(
+        spark, lake, folder, [{**row, "destination": DESKS[k % 3]} for k, row in enumerate(make_profiles(30, seed=2))]
+    )
+    run(spark, lake, FIRST, SECOND)
+    return lake
+
+
+@pytest.fixture
+def lake_copy(published_lake: "Lake", tmp_path: Path) -> "Lake":
+    from winnow.tables import Lake
+
+    return Lake(str(shutil.copytree(published_lake.folder, tmp_path / "copy")))
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,7 @@ from winnow.tables import Lake
 
 FIRST, SECOND = dt.date(2026, 11, 15), dt.date(2026, 11, 16)
 SOURCES = {"documents", "document_sources", "quarantine", "profiles", "rejected_profiles", "profile_patterns"}
+DESKS = ("desk/0", "../etc/passwd", "etc-passwd-7fef78f5")  # destinations; the last two once shared a file name
 Pairs = set[tuple[str, str]]
 
 

@@ -108,7 +108,7 @@ def _require_contract(table: deltalake.DeltaTable, name: str) -> None:
     actual = {field.name: _type_name(field.type) for field in table.schema().fields}
     problems = wanted.discrepancies(actual)
     if problems:
-        raise contract_broken(wanted, f"table {table.table_uri}", problems)
+        raise contract_broken(wanted, f"table {table.table_uri}", problems, table.metadata().configuration)
 
 
 def _type_name(kind: Any) -> str:

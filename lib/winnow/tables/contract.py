@@ -22,6 +22,9 @@ PROPERTIES = {
 }
 
 
+VERSION_PROPERTY = "winnow.contract.version"
+
+
 @dataclass(frozen=True)
 class Column:
     name: str
@@ -69,11 +72,11 @@ class Contract:
     @property
     def all_properties(self) -> dict[str, str]:
         checks = {f"delta.constraints.{name}": rule for name, rule in (self.constraints or {}).items()}
-        return {**PROPERTIES, **(self.properties or {}), **checks, "winnow.contract.version": str(self.version)}
+        return {**PROPERTIES, **(self.properties or {}), **checks, VERSION_PROPERTY: str(self.version)}
 
     def require(self, schema: "StructType", *, what: str) -> None:
         """Raises one error that lists every column that is missing, of another type, or not in the contract."""
-        problems = self.discrepancies({field.name: field.dataType.simpleString() for field in schema.fields})
+        problems = self.discrepancies(column_types(schema))
         if problems:
             raise contract_broken(self, what, problems)
 
@@ -91,7 +94,22 @@ class Contract:
         ]
 
 
-def contract_broken(of: Contract, what: str, problems: list[str]) -> DataError:
+def column_types(schema: "StructType") -> dict[str, str]:
+    return {field.name: field.dataType.simpleString() for field in schema.fields}
+
+
+def contract_broken(
+    of: Contract, what: str, problems: list[str], properties: Mapping[str, str] | None = None
+) -> DataError:
+    """Returns what is said of a table with other columns; its properties tell whether it was made by older code."""
+    made_with = (properties or {}).get(VERSION_PROPERTY, "")
+    if made_with.isdecimal() and int(made_with) < of.version:
+        return DataError(
+            "older_layout",
+            f"{what} was made by an older Winnow: it has version {made_with} of the contract {of.table}, this Winnow"
+            f" reads and writes version {of.version}; nothing was changed",
+            hint="make a new lake: give another --lake, ingest the documents and profiles again, run their dates",
+        )
     lines = "".join(f"\n  - {problem}" for problem in problems)
     return DataError(
         "contract_broken",

@@ -10,10 +10,10 @@ from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
 from pyspark.sql import functions as sf
 
 from winnow.errors import DataError, UsageError
-from winnow.tables.contract import Contract, contract, quoted
+from winnow.tables.contract import Contract, column_types, contract, contract_broken, quoted
 from winnow.tables.faults import point
 from winnow.tables.lake import Lake
-from winnow.tables.small import read_one
+from winnow.tables.small import read_one, read_small
 from winnow.tables.transactions import Transaction, is_conflict, only_writer, retried
 
 _MISSING = {"PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST"}
@@ -42,9 +42,15 @@ class Tables:
             if error.getCondition() in _MISSING:
                 return False
             raise
-        contract(name).require(schema, what=f"table {self.lake.table(name)}")
+        problems = contract(name).discrepancies(column_types(schema))
+        if problems:
+            raise contract_broken(contract(name), f"table {self.lake.table(name)}", problems, self._properties(name))
         self._checked.add(name)
         return True
+
+    def _properties(self, name: str) -> dict[str, str]:
+        listed = self.spark.sql(f"SHOW TBLPROPERTIES {self.lake.table(name)}")
+        return {row["key"]: row["value"] for row in read_small(listed)}
 
     def read(self, name: str, *, version: int | None = None, interval: dt.date | None = None) -> DataFrame:
         """Returns the rows of a table at a version, of one interval if it is partitioned by date.

@@ -9,11 +9,12 @@ import deltalake
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lakes import DESKS, FIRST, SECOND, rows
 
+from jobs.lakes import DESKS, FIRST, SECOND, rows
 from winnow.cli.main import main
 from winnow.errors import DataError
-from winnow.pipeline import deliver
+from winnow.query import deliver
+from winnow.tables import Lake
 
 pytestmark = pytest.mark.spark
 
@@ -84,7 +85,7 @@ def sent(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_deliveries_are_files_for_each_destination(published_lake: str, tmp_path: Path) -> None:
+def test_deliveries_are_files_for_each_destination(published_lake: Lake, tmp_path: Path) -> None:
     config = deliver.Config(lake=published_lake, date=FIRST, folder=tmp_path)
     report = deliver.run(config)
     first = sent(tmp_path)
@@ -117,13 +118,13 @@ def remove_log(table: deltalake.DeltaTable) -> None:
 
 @pytest.mark.parametrize("maintain", [remove_files, remove_log])
 def test_what_maintenance_has_not_changed_is_still_delivered(
-    lake_copy: str, tmp_path: Path, maintain: Callable[[deltalake.DeltaTable], None]
+    lake_copy: Lake, tmp_path: Path, maintain: Callable[[deltalake.DeltaTable], None]
 ) -> None:
     for date in (FIRST, SECOND):
         deliver.run(deliver.Config(lake=lake_copy, date=date, folder=tmp_path / "before"))
-    maintain(deltalake.DeltaTable(f"{lake_copy}/matches"))
+    maintain(deltalake.DeltaTable(f"{lake_copy.location}/matches"))
     with pytest.raises((deltalake.exceptions.DeltaError, FileNotFoundError)):  # the version it names is gone indeed
-        deltalake.DeltaTable(f"{lake_copy}/matches", version=1).to_pyarrow_table()
+        deltalake.DeltaTable(f"{lake_copy.location}/matches", version=1).to_pyarrow_table()
     for date in (FIRST, SECOND):
         deliver.run(deliver.Config(lake=lake_copy, date=date, folder=tmp_path / "after"))
     assert sent(tmp_path / "after") == sent(tmp_path / "before")
@@ -131,7 +132,7 @@ def test_what_maintenance_has_not_changed_is_still_delivered(
 
 @pytest.mark.parametrize("maintain", [remove_files, remove_log])
 def test_what_is_gone_is_said_and_the_others_are_written(
-    lake_copy: str,
+    lake_copy: Lake,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     maintain: Callable[[deltalake.DeltaTable], None],
@@ -140,12 +141,12 @@ def test_what_is_gone_is_said_and_the_others_are_written(
     deliver.run(config)
     whole = sent(tmp_path / "before")
     own = [r for r in rows(lake_copy, "matches") if (r["match_date"], r["destination"]) == (FIRST, "desk/0")]
-    table = deltalake.DeltaTable(f"{lake_copy}/matches")
+    table = deltalake.DeltaTable(f"{lake_copy.location}/matches")
     table.delete(f"document_id = '{own[0]['document_id']}' and profile_id = '{own[0]['profile_id']}'")
     deliver.run(config)  # it reads the version that was published
     assert sent(tmp_path / "before") == whole
     maintain(table)
-    arguments = ["deliver", "--lake", lake_copy, "--date", str(FIRST), "--to", str(tmp_path / "after")]
+    arguments = ["deliver", "--lake", lake_copy.location, "--date", str(FIRST), "--to", str(tmp_path / "after")]
     assert main(arguments) == DataError.exit_code
     error = json.loads(capsys.readouterr().err.splitlines()[-1])["winnow_error"]
     assert error["code"] == "matches_removed"
@@ -156,8 +157,8 @@ def test_what_is_gone_is_said_and_the_others_are_written(
     assert main([*arguments, "--destination", "../etc/passwd"]) == 0
 
 
-def test_no_date_is_named_when_the_last_one_is_not_kept(lake_copy: str, tmp_path: Path) -> None:
-    table = deltalake.DeltaTable(f"{lake_copy}/matches")
+def test_no_date_is_named_when_the_last_one_is_not_kept(lake_copy: Lake, tmp_path: Path) -> None:
+    table = deltalake.DeltaTable(f"{lake_copy.location}/matches")
     table.delete(f"match_date = '{SECOND}' and destination = 'desk/0'")
     remove_files(table)
     deliver.run(deliver.Config(lake=lake_copy, date=FIRST, folder=tmp_path))

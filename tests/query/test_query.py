@@ -12,13 +12,14 @@ import deltalake
 import duckdb
 import pyarrow as pa
 import pytest
-from lakes import FIRST, rows
+from pyspark.sql import SparkSession
 
+from jobs.lakes import FIRST, rows
 from winnow.cli.main import main
 from winnow.errors import UsageError
-from winnow.lake.contracts import load_contract
-from winnow.lake.store import ensure_tables
-from winnow.pipeline import query
+from winnow.query import matches as query
+from winnow.query.database import connect
+from winnow.tables import Lake, contract
 
 pytestmark = pytest.mark.spark
 
@@ -133,42 +134,51 @@ def listing(folder: str) -> dict[str, tuple[int, int, str]]:
 
 @pytest.mark.parametrize("statement", [*HOSTILE.strip().splitlines(), "", "SELECT '\ud800'"])
 def test_everything_but_a_query_of_tables_is_refused(
-    published_lake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str
+    published_lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    file = deltalake.DeltaTable(f"{published_lake}/matches").file_uris()[0]
-    words = {"FILE": file, "STEM": file.removesuffix(".parquet"), "OUT": f"{tmp_path}/out", "LAKE": published_lake}
+    file = deltalake.DeltaTable(f"{published_lake.location}/matches").file_uris()[0]
+    words = {
+        "FILE": file,
+        "STEM": file.removesuffix(".parquet"),
+        "OUT": f"{tmp_path}/out",
+        "LAKE": published_lake.location,
+    }
     for word, meaning in words.items():
         statement = statement.replace(word, meaning)
-    before = listing(published_lake)
+    before = listing(published_lake.location)
     with pytest.raises(UsageError) as refused:
         query.sql(published_lake, statement).read_all()
     assert refused.value.code in {"not_a_query", "not_a_table", "bad_sql"}
     assert refused.value.message
     assert refused.value.hint
     assert "root:" not in str(refused.value)
-    assert listing(published_lake) == before
+    assert listing(published_lake.location) == before
     assert listing(str(tmp_path)) == {}
 
 
-def test_the_connection_itself_opens_data_files_only(published_lake: str, tmp_path: Path) -> None:
+def test_the_connection_itself_opens_data_files_only(published_lake: Lake, tmp_path: Path) -> None:
     """What is not a query would fail, too, if it came so far."""
-    file = deltalake.DeltaTable(f"{published_lake}/matches").file_uris()[0]
-    others = (f"{published_lake}/matches/_delta_log/{0:020}.json", "/etc/passwd", f"{Path(file).parent}/*.parquet")
+    file = deltalake.DeltaTable(f"{published_lake.location}/matches").file_uris()[0]
+    others = (
+        f"{published_lake.location}/matches/_delta_log/{0:020}.json",
+        "/etc/passwd",
+        f"{Path(file).parent}/*.parquet",
+    )
     reads = [f"FROM {name}('{path}')" for path in others for name in ("read_text", "read_csv", "read_blob", "glob")]
-    writes = [f"COPY matches TO '{path}'" for path in (tmp_path / "x", f"{published_lake}/x", f"{file}.x")]
+    writes = [f"COPY matches TO '{path}'" for path in (tmp_path / "x", f"{published_lake.location}/x", f"{file}.x")]
     settings = ["SET enable_external_access = true", "SET allowed_paths = ['/etc/passwd']", "LOAD httpfs"]
     for statement in (*reads, *writes, *settings, "FROM visible_to_sql"):
         with pytest.raises(duckdb.Error):
-            query.connect(published_lake).execute(statement).fetchall()
+            connect(published_lake).execute(statement).fetchall()
 
 
-def ask(lake: str, text: str, **options: Any) -> list[dict[str, Any]]:
+def ask(lake: Lake, text: str, **options: Any) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = query.sql(lake, text, **options).read_all().to_pylist()
     return found
 
 
-def test_queries_are_answered(published_lake: str) -> None:
+def test_queries_are_answered(published_lake: Lake) -> None:
     matches = rows(published_lake, "matches")
     count = [{"n": len(matches)}]
     for text in (
@@ -188,20 +198,21 @@ def test_queries_are_answered(published_lake: str) -> None:
         (row["document_id"], row["profile_id"]) for row in matches if row["match_date"] == FIRST
     }
     columns = [row["column_name"] for row in ask(published_lake, "DESCRIBE matches")]
-    assert columns == load_contract("matches").names
+    assert columns == contract("matches").names
     assert {"name": "matches"} in ask(published_lake, "SHOW TABLES")
     assert len(ask(published_lake, "SUMMARIZE matches")) == len(columns)
     assert ask(published_lake, "SELECT 'a.b' AS t, m.* FROM matches m LIMIT 0") == []
 
 
-def test_an_empty_table_is_a_table(lake: str) -> None:
-    ensure_tables(lake, ["matches", "undecided"])
+def test_an_empty_table_is_a_table(spark: SparkSession, tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path / "lake"))
+    lake.open(spark).create("matches", "undecided")
     assert ask(lake, "SELECT count(*) AS n FROM matches, undecided") == [{"n": 0}]
     assert ask(lake, "SELECT * FROM matches WHERE match_date = DATE '2026-11-15'") == []
 
 
-def test_rows_that_were_deleted_are_gone(lake_copy: str) -> None:
-    table = deltalake.DeltaTable(f"{lake_copy}/matches")
+def test_rows_that_were_deleted_are_gone(lake_copy: Lake) -> None:
+    table = deltalake.DeltaTable(f"{lake_copy.location}/matches")
     published, before = table.version(), len(rows(lake_copy, "matches"))
     table.delete("destination = 'desk/0'")
     after = len(rows(lake_copy, "matches"))
@@ -216,19 +227,19 @@ def test_rows_that_were_deleted_are_gone(lake_copy: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["it's", "a*b"])  # DuckDB takes the second for a pattern, so Arrow reads it
-def test_a_lake_may_have_any_name(published_lake: str, tmp_path: Path, name: str) -> None:
-    lake = str(shutil.copytree(published_lake, tmp_path / name))
+def test_a_lake_may_have_any_name(published_lake: Lake, tmp_path: Path, name: str) -> None:
+    lake = Lake(str(shutil.copytree(published_lake.folder, tmp_path / name)))
     query_text = "SELECT * FROM matches ORDER BY ALL"
     assert ask(lake, query_text) == ask(published_lake, query_text) != []
 
 
-def test_time_travel(published_lake: str) -> None:
+def test_time_travel(published_lake: Lake) -> None:
     assert ask(published_lake, "SELECT DISTINCT match_date FROM matches", version=1) == [{"match_date": FIRST}]
     with pytest.raises(UsageError, match="no version"):
         query.matches(published_lake, {}, version=999)
 
 
-def test_query_by_everything(published_lake: str) -> None:
+def test_query_by_everything(published_lake: Lake) -> None:
     all_rows = rows(published_lake, "matches")
     for name, column in query.FILTERS.items():
         value = all_rows[0][column]
@@ -241,14 +252,14 @@ def test_query_by_everything(published_lake: str) -> None:
     assert {row["match_date"] for row in found} == {FIRST}
 
 
-def test_only_the_rows_that_are_wanted_are_made(published_lake: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_the_rows_that_are_wanted_are_made(published_lake: Lake, capsys: pytest.CaptureFixture[str]) -> None:
     endless = "SELECT range AS n FROM range(1000000000000)"
     assert [row["n"] for row in ask(published_lake, endless, limit=2500)] == list(range(2500))
     for form, lines in (("jsonl", ['{"n": 0}', '{"n": 1}']), ("csv", ["n", "0", "1"]), ("table", ["n", "0", "1"])):
-        arguments = ["query", "--lake", published_lake, "--limit", "2", "--format", form, "--sql", endless]
+        arguments = ["query", "--lake", published_lake.location, "--limit", "2", "--format", form, "--sql", endless]
         assert main(arguments) == 0
         assert capsys.readouterr().out.splitlines()[: len(lines)] == lines
-    assert main(["query", "--lake", published_lake, "--sql", ""]) == 2
+    assert main(["query", "--lake", published_lake.location, "--sql", ""]) == 2
     assert json.loads(capsys.readouterr().err.splitlines()[-1])["winnow_error"]["code"] == "not_a_query"
 
 
@@ -267,8 +278,8 @@ sys.exit(main(sys.argv[1:]))
         "SELECT range FROM range(1000000000000) WHERE range < 500000 OR hash(range) = 1",  # rows, then a long silence
     ],
 )
-def test_an_endless_query_can_be_interrupted(published_lake: str, text: str) -> None:
-    arguments = ["query", "--lake", published_lake, "--format", "csv", "--sql", text]
+def test_an_endless_query_can_be_interrupted(published_lake: Lake, text: str) -> None:
+    arguments = ["query", "--lake", published_lake.location, "--format", "csv", "--sql", text]
     command = [sys.executable, "-c", INTERRUPTED, *arguments]
     ended = subprocess.run(command, timeout=60, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr[:20]) == (130, "winnow: interrupted;")
