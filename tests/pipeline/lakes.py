@@ -9,12 +9,12 @@ import deltalake
 import pyarrow as pa
 from lxml import etree
 from pyspark.sql import SparkSession
+from winnow.pipeline import ingest_documents, ingest_profiles
+from winnow.pipeline import run as pipeline
 
 from checksums import Checksum, checksum
 from winnow.generate.sample import write_sample
 from winnow.jobs.report import RunReport
-from winnow.pipeline import ingest_documents, ingest_profiles
-from winnow.pipeline import run as pipeline
 
 FIRST, SECOND = dt.date(2026, 11, 15), dt.date(2026, 11, 16)
 SOURCES = {"documents", "document_sources", "quarantine", "profiles", "rejected_profiles"}

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from lakes import FIRST, SECOND, answers, declare, ingest_two_dates, published, reference, run
 from pyspark.sql import SparkSession
+from winnow.lake.store import require_table
 
 from winnow.generate.sample import make_profiles
-from winnow.lake.store import require_table
 
 pytestmark = pytest.mark.spark
 
@@ -117,8 +117,9 @@ def test_two_runs_at_once(prepared: Path, expected: dict[str, object], tmp_path:
 
 def test_a_stale_publication_is_refused(spark: SparkSession, prepared: Path, tmp_path: Path) -> None:
     """Two runs staged on the same ledger: the second would add its rows once more."""
-    from winnow.errors import TransientError
     from winnow.pipeline import match_documents, publish_matches
+
+    from winnow.errors import TransientError
 
     lake = str(tmp_path / "lake")
     shutil.copytree(prepared, lake)

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from lakes import FIRST, declare, ingest, rows, run
 from pyspark.sql import SparkSession
-
-from winnow.envelope import check_invariants
-from winnow.index.packed import unpack
-from winnow.index.trees import load_tree, may_fit
 from winnow.lake.store import read_rows, replace_partition
 from winnow.pipeline import build_index, encode_profiles, join_paths
 from winnow.pipeline.build_index import load_index
 from winnow.pipeline.join_paths import Places
 from winnow.pipeline.words import load_paths, load_vocabulary
+
+from winnow.envelope import check_invariants
+from winnow.index.packed import unpack
+from winnow.index.trees import load_tree, may_fit
 
 pytestmark = pytest.mark.spark
 

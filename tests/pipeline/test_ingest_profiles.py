@@ -7,9 +7,9 @@ from typing import Any
 import deltalake
 import pytest
 from pyspark.sql import SparkSession
+from winnow.pipeline import ingest_profiles
 
 from checksums import by_delta_rs, by_duckdb, by_spark, lake_checksums
-from winnow.pipeline import ingest_profiles
 
 pytestmark = pytest.mark.spark
 

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lakes import FIRST, SECOND, declare, ingest, ingest_two_dates, published, reference, rows, run
 from pyspark.sql import SparkSession
-
 from winnow.lake.store import require_table
 from winnow.pipeline import ledger, match_documents
 from winnow.pipeline import run as pipeline

@@ -20,16 +20,16 @@ from lakes import (
     run,
 )
 from pyspark.sql import SparkSession
+from winnow.lake.store import require_table
+from winnow.pipeline import encode_documents, encode_profiles
+from winnow.pipeline import run as pipeline
+from winnow.pipeline.publish_matches import unpublished
 
 from checksums import by_delta_rs, by_duckdb, by_spark
 from winnow.deciding.limits import EvaluationLimits
 from winnow.errors import DataError
 from winnow.generate.sample import make_profiles, write_sample
 from winnow.jobs.report import RunReport
-from winnow.lake.store import require_table
-from winnow.pipeline import encode_documents, encode_profiles
-from winnow.pipeline import run as pipeline
-from winnow.pipeline.publish_matches import unpublished
 
 pytestmark = pytest.mark.spark
 
