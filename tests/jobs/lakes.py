@@ -41,7 +41,8 @@ def declare(spark: SparkSession, lake: Lake, folder: Path, profiles: list[dict[s
 
 
 def run(spark: SparkSession, lake: Lake, *dates: dt.date, **options: object) -> dict[str, RunReport]:
-    config = pipeline.Config(lake=lake, dates=dates, run_id=pipeline.new_run_id("test"), **options)  # type: ignore[arg-type]
+    run_id = pipeline.new_run_id("test__12:30+00:00")  # those of a scheduler have such signs
+    config = pipeline.Config(lake=lake, dates=dates, run_id=run_id, **options)  # type: ignore[arg-type]
     return {report.job: report for report in pipeline.run(spark, config)}
 
 

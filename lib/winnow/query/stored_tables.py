@@ -89,10 +89,11 @@ def table_states(lake: Lake) -> Iterator[TableState]:
 
 
 def data_files(table: deltalake.DeltaTable, partition: Mapping[str, Any] | None = None) -> list[str]:
-    """Returns the data files of a partition; delta-rs quotes them, also where they are names of local files."""
+    """Returns the data files of a partition. Of local ones delta-rs quotes the table's folder, and only that."""
     wanted = [(name, "=", str(value)) for name, value in (partition or {}).items()]
     files = table.file_uris(file_pruning_predicate=wanted or None)
-    return [file if "://" in file else unquote(file) for file in files]
+    folder = table.table_uri.removeprefix("file://")
+    return [unquote(folder) + file.removeprefix(folder) if file.startswith(folder) else file for file in files]
 
 
 def missing_files(files: list[str]) -> list[str]:
