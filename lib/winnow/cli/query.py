@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from winnow.cli.common import add_lake_arguments, date, lake_of, positive
+from winnow.cli.common import add_lake_arguments, date, lake_of, positive, session_of
 
 SHOWN = 50
 
@@ -31,12 +31,18 @@ def run(args: argparse.Namespace) -> int:
 
     wanted = {name: getattr(args, name) for name in matches.FILTERS}
     limit = args.limit or (SHOWN if args.format == "table" else 0)
-    if args.sql is not None:
+    lake = lake_of(args)
+    if lake.is_catalog and args.sql is None:
+        from winnow.query import in_session
+
+        chosen = {matches.FILTERS[name]: value for name, value in wanted.items() if value is not None}
+        rows = in_session.matches(lake.open(session_of(args)), chosen, version=args.version, limit=limit)
+    elif args.sql is not None:
         if any(value is not None for value in wanted.values()):
             raise UsageError("two_questions", "--sql goes without filters", hint="put them into the WHERE clause")
-        rows = matches.sql(lake_of(args), args.sql, version=args.version, limit=limit)
+        rows = matches.sql(lake, args.sql, version=args.version, limit=limit)
     else:
-        rows = matches.matches(lake_of(args), wanted, version=args.version, limit=limit)
+        rows = matches.matches(lake, wanted, version=args.version, limit=limit)
     if args.format == "table":
         _print_table(rows.read_all(), limit)
     elif args.format == "csv":

@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_interval_arguments(parser)
     add_engine_argument(parser)
     parser.add_argument("--full", action="store_true", help="ask everything again, also what the ledger has answered")
+    parser.add_argument("--replay", metavar="RUN", help="ask again what this run has asked; publishes nothing")
     parser.add_argument("--no-audit", action="store_true", help="publish without asking the quality gate")
     parser.add_argument("--shard", type=positive, help="profiles of one matcher; more are asked shard by shard")
     add_lake_arguments(parser)
@@ -45,7 +46,13 @@ def reports(args: argparse.Namespace) -> "Iterator[RunReport]":
     from winnow.report.write import write
 
     check_engine(args)
-    lake, spark = lake_of(args), session_of(args)
+    lake = lake_of(args)
+    if args.replay:
+        from winnow.jobs import replay
+
+        yield from replay.run(session_of(args), replay.Config(lake=lake, run_id=args.replay))
+        return
+    spark = session_of(args)
     dates = dates_and_pending(args, spark, lake)
     if not dates:
         return

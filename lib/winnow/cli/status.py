@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from winnow.cli.common import add_lake_arguments, lake_of
+from winnow.cli.common import add_lake_arguments, lake_of, session_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -12,10 +12,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from winnow.query.stored_tables import table_states
-
     lake = lake_of(args)
-    states = list(table_states(lake))
+    if lake.is_catalog:
+        from winnow.query import in_session
+
+        states = list(in_session.table_states(lake.open(session_of(args))))
+    else:
+        from winnow.query.stored_tables import table_states
+
+        states = list(table_states(lake))
     if args.json:
         print(json.dumps([row._asdict() for row in states]))
         return 0

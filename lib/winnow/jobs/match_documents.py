@@ -9,7 +9,7 @@ the bytes are read again.
 """
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -71,8 +71,10 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     _, join = require_joined(tables, paths_version=versions["paths"], profiles_version=versions["profiles"])
     versions["path_branches"] = max(versions["path_branches"], join.path_branches_version)
     with report.stage("matcher"):
-        asker = _Asker(tables, versions, config)
-        frames = [frame for date, own in work.items() for frame in asker.answers(date, own)]
+        questions = Questions(tables, versions, config)
+        frames = [
+            frame for date, own in work.items() for frame in questions.answers(date, own.new_batches, own.asked_since)
+        ]
     with report.stage("match"):
         stage = staged(reduce(DataFrame.unionByName, frames), config.run_id) if frames else None
         if stage is not None:
@@ -80,11 +82,11 @@ def run(spark: SparkSession, config: Config) -> RunReport:
         version = tables.version("matches_staged")
     with report.stage("record"):
         inputs = versions | {"matches_staged": version}
-        rows = [_row(date, own, config, inputs, asker) for date, own in work.items()]
+        rows = [_row(date, own, config, inputs, questions) for date, own in work.items()]
         tables.append("runs", _runs(spark, rows), Transaction(f"runs/{config.run_id}"))
         own_rows = tables.read("matches_staged", version=version).where(sf.col("run_id") == config.run_id)
         report.counts |= totals(own_rows)
-    report.counts["profiles asked"] = max(asker.profiles_asked.values(), default=0)
+    report.counts["profiles asked"] = max(questions.profiles_asked.values(), default=0)
     return report
 
 
@@ -146,8 +148,8 @@ def totals(stage: DataFrame) -> dict[str, int]:
     return {name: int(value) for name, value in found.items()}
 
 
-class _Asker:
-    """Makes index files for the questions of a run, each once, and the frames that answer them."""
+class Questions:
+    """The questions of a run at some versions of the tables, and frames that answer them from index files."""
 
     def __init__(self, tables: Tables, versions: dict[str, int], config: Config) -> None:
         self._tables, self._versions, self._config = tables, versions, config
@@ -156,17 +158,17 @@ class _Asker:
         self._joined = ""
         self.profiles_asked: dict[dt.date, int] = {}
 
-    def answers(self, date: dt.date, plan: Plan) -> list[DataFrame]:
+    def answers(self, date: dt.date, new_batches: Sequence[str], asked_since: int | None) -> list[DataFrame]:
         """Returns the answers of new batches to all profiles, and of the others to those that came since."""
         encoded = self._tables.read(
             "encoded_documents", version=self._versions["encoded_documents"], interval=date
         ).where("refused IS NULL")
         frames = []
-        is_new = sf.col("batch").isin(list(plan.new_batches))
-        if plan.new_batches:
+        is_new = sf.col("batch").isin(list(new_batches))
+        if new_batches:
             frames += self._asked(date, encoded.where(is_new), None)
-        if plan.asked_since is not None:
-            frames += self._asked(date, encoded.where(~is_new), plan.asked_since)
+        if asked_since is not None:
+            frames += self._asked(date, encoded.where(~is_new), asked_since)
         return frames
 
     def _asked(self, date: dt.date, encoded: DataFrame, since: int | None) -> list[DataFrame]:
@@ -247,7 +249,7 @@ def glob_pattern(glob: str) -> str:
     return "^" + "".join({"*": ".*", "?": "."}.get(letter, re.escape(letter)) for letter in glob) + "$"
 
 
-def _row(date: dt.date, plan: Plan, config: Config, inputs: dict[str, int], asker: _Asker) -> dict[str, object]:
+def _row(date: dt.date, plan: Plan, config: Config, inputs: dict[str, int], questions: Questions) -> dict[str, object]:
     return {
         "run_id": config.run_id,
         "match_date": date,
@@ -264,7 +266,7 @@ def _row(date: dt.date, plan: Plan, config: Config, inputs: dict[str, int], aske
         "base_run": plan.base_run,
         "staged_version": inputs["matches_staged"],
         "published_version": None,
-        "profiles_asked": asker.profiles_asked.get(date, 0),
+        "profiles_asked": questions.profiles_asked.get(date, 0),
         "planned_at": dt.datetime.now(dt.UTC),
         "published_at": None,
     }

@@ -28,7 +28,7 @@ def require_readable(lake: Lake) -> None:
         raise UsageError(
             "needs_session",
             f"{lake.location} is a schema of a catalog, which is read by a Spark session",
-            hint="give --master, such as local[*] or sc://host:15002",
+            hint="ask in a session of the catalog: winnow query without --sql, or spark.sql",
         )
 
 
