@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from pyspark.sql import SparkSession
 
 from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
-from winnow.errors import TransientError
+from winnow.errors import WinnowError, worker_error
 from winnow.jobs import build_index, encode_documents, encode_profiles, join_paths, match_documents, publish_matches
 from winnow.jobs.report import RunReport, all_of
 from winnow.jobs.run_metrics import write_run_metrics
 from winnow.tables import Lake
 
 ATTEMPTS = 5
-_OVERTAKEN = {"interval_moved", "index_moved", "index_stale", "paths_stale", "table_conflict"}
+_OVERTAKEN = {"interval_moved", "index_moved", "index_stale", "join_stale", "paths_stale", "table_conflict"}
 Gate = Callable[[dt.date, str], RunReport]  # what stands between staged and published, by date and run
 
 
@@ -50,13 +50,19 @@ def run(spark: SparkSession, config: Config, gate: Gate | None = None) -> Iterat
             for report in _jobs(spark, own, gate):
                 reports.append(report)
                 yield report
-        except TransientError as error:
-            if error.code not in _OVERTAKEN or attempt == ATTEMPTS - 1:
+        except Exception as error:
+            if not is_overtaken(error) or attempt == ATTEMPTS - 1:
                 raise
         else:
             return
         finally:  # also what a failed run has done
             write_run_metrics(own.lake.open(spark), own.run_id, own.dates[-1], reports)
+
+
+def is_overtaken(error: Exception) -> bool:
+    """Whether another run has changed, since this one has read them, tables that it relies on; or a worker says so."""
+    known = error if isinstance(error, WinnowError) else worker_error(error)
+    return known is not None and known.code in _OVERTAKEN
 
 
 def prepare(spark: SparkSession, config: Config) -> Iterator[RunReport]:
