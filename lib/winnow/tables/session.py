@@ -28,14 +28,24 @@ SETTINGS = {
     "spark.sql.inMemoryColumnarStorage.batchSize": "500",
 }
 
+_OF_A_CONNECTED_SESSION = ("spark.sql.session.timeZone", "spark.sql.execution.arrow.maxBytesPerBatch")
+
 
 def open_session(*, master: str | None = None, app: str = "winnow") -> SparkSession:
-    """The one session of this process; `master` defaults to WINNOW_MASTER, else spark-submit's own, else local[*]."""
+    """The one session of this process; `master` defaults to WINNOW_MASTER, else spark-submit's own, else local[*].
+
+    `sc://host:port` is a Spark Connect server, which was started with the settings of Delta.
+    """
     # Workers must run this very interpreter: by default Spark takes whatever python3 is first on PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(app)
     master = master or os.environ.get("WINNOW_MASTER")
+    if master and master.startswith("sc://"):
+        session = SparkSession.builder.remote(master).getOrCreate()
+        for name in _OF_A_CONNECTED_SESSION:
+            session.conf.set(name, SETTINGS[name])
+        return session
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if master:
         _require_master(master)
@@ -60,7 +70,7 @@ def open_session(*, master: str | None = None, app: str = "winnow") -> SparkSess
 def _require_master(master: str) -> None:
     """Spark itself would start, and then print a stack of its own."""
     if not _MASTER.fullmatch(master):
-        hint = "local, local[4], local[*], yarn, spark://host:7077 or k8s://host:443"
+        hint = "local, local[4], local[*], yarn, spark://host:7077, k8s://host:443 or sc://host:15002"
         raise UsageError("bad_master", f"{master!r} is no Spark master", hint=hint)
 
 
