@@ -12,6 +12,7 @@ from winnow.errors import DataError
 from winnow.generate.sample import make_profiles, write_sample
 from winnow.jobs import run as pipeline
 from winnow.jobs.report import RunReport
+from winnow.jobs.staged_runs import unpublished
 from winnow.tables import Lake
 
 from .lakes import (
@@ -117,6 +118,27 @@ def test_the_same_however_it_is_run(spark: SparkSession, lake: Lake, tmp_path: P
     assert from_scratch(spark, lake, again, FIRST, SECOND, engine="b-boxfilter") == expected
     run(spark, Lake(str(again)), FIRST, SECOND, full=True, shard=30)
     assert answers(Lake(str(again))) == expected
+    run(spark, Lake(str(again)), FIRST, SECOND, full=True, shard=7, engine="nfa+top-down-pruned")
+    assert published(Lake(str(again))) == published(lake)  # by other witnesses, where a profile has alternatives
+
+
+@nightly
+def test_the_same_in_whatever_order_files_come(spark: SparkSession, lake: Lake, tmp_path: Path) -> None:
+    for number in range(12):
+        for date in (FIRST, SECOND):
+            target = tmp_path / "files" / str(date) / f"{number % 3}"
+            target.mkdir(parents=True, exist_ok=True)
+            (target / f"{number}.xml").write_text(f"<r><n{number}/><b>{date}</b></r>")
+    folders = [(date, tmp_path / "files" / str(date) / part) for date in (FIRST, SECOND) for part in "012"]
+    profiles: list[dict[str, object]] = [{"profile_id": f"p{n}", "xpath": f"//n{n} | /r/b"} for n in range(8)]
+    other = Lake(str(tmp_path / "other"))
+    for own, order in ((lake, folders), (other, folders[::-1])):
+        for date, folder in order:
+            ingest(spark, own, date, folder)
+        declare(spark, own, tmp_path, profiles)
+        run(spark, own, FIRST, SECOND)
+    assert answers(lake) == answers(other)
+    assert published(lake) == reference(lake) != set()
 
 
 @nightly
@@ -196,3 +218,8 @@ def test_a_date_that_fails_its_gate_does_not_stop_the_others(spark: SparkSession
     with pytest.raises(DataError, match=f"gate_failed: {FIRST} is wrong"):
         list(pipeline.run(spark, config, audit))
     assert {row["match_date"] for row in rows(lake, "matches")} == {SECOND}
+    assert unpublished(lake.open(spark)) == {FIRST: config.run_id}
+
+
+def test_nothing_staged_is_nothing_unpublished(spark: SparkSession, lake: Lake) -> None:
+    assert unpublished(lake.open(spark)) == {}
