@@ -1,6 +1,7 @@
 """The pipeline's answers equal libxml2's, pair by pair, however they came about."""
 
 import datetime as dt
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from checksums import by_delta_rs, by_duckdb, by_spark
 from winnow.deciding.limits import EvaluationLimits
-from winnow.errors import DataError
+from winnow.errors import DataError, TransientError
 from winnow.generate.sample import make_profiles, write_sample
 from winnow.jobs import run as pipeline
 from winnow.jobs.report import RunReport
@@ -219,6 +220,38 @@ def test_a_date_that_fails_its_gate_does_not_stop_the_others(spark: SparkSession
         list(pipeline.run(spark, config, audit))
     assert {row["match_date"] for row in rows(lake, "matches")} == {SECOND}
     assert unpublished(lake.open(spark)) == {FIRST: config.run_id}
+
+
+@pytest.mark.parametrize(
+    ("error", "full"),
+    [
+        (TransientError("interval_moved", "another run was first"), [True, False]),
+        (DataError("join_stale", "a path came meanwhile"), [True, True]),
+        (RuntimeError("Traceback …\nwinnow.errors.DataError: paths_stale: a path is not known\n"), [True, True]),
+        (DataError("gate_failed", "wrong"), [True]),
+        (RuntimeError("wrong"), [True]),
+    ],
+)
+def test_a_run_that_was_overtaken_plans_anew(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch, error: Exception, full: list[bool]
+) -> None:
+    tried: list[pipeline.Config] = []
+
+    def jobs(_: SparkSession, config: pipeline.Config, gate: object) -> Iterator[RunReport]:
+        tried.append(config)
+        if len(tried) == 1:
+            raise error
+        yield from ()
+
+    monkeypatch.setattr(pipeline, "_jobs", jobs)
+    reports = pipeline.run(spark, pipeline.Config(lake=lake, dates=(FIRST,), run_id="given", full=True))
+    if len(full) == 1:
+        with pytest.raises(type(error), match="wrong"):
+            list(reports)
+    else:
+        assert list(reports) == []
+    assert [config.full for config in tried] == full
+    assert len({config.run_id for config in tried}) == len(tried)
 
 
 def test_nothing_staged_is_nothing_unpublished(spark: SparkSession, lake: Lake) -> None:

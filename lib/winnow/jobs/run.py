@@ -43,26 +43,30 @@ def new_run_id(given: str = "run") -> str:
 
 def run(spark: SparkSession, config: Config, gate: Gate | None = None) -> Iterator[RunReport]:
     """Yields the report of each job as soon as it is done."""
+    own = config
     for attempt in range(ATTEMPTS):
-        own = config if not attempt else replace(config, run_id=new_run_id(config.run_id), full=False)
         reports: list[RunReport] = []
         try:
             for report in _jobs(spark, own, gate):
                 reports.append(report)
                 yield report
         except Exception as error:
-            if not is_overtaken(error) or attempt == ATTEMPTS - 1:
+            code = code_of(error)
+            if code not in _OVERTAKEN or attempt == ATTEMPTS - 1:
                 raise
+            is_answered = code == "interval_moved"  # another run has just published it
+            again = replace(config, run_id=new_run_id(config.run_id), full=own.full and not is_answered)
         else:
             return
         finally:  # also what a failed run has done
             write_run_metrics(own.lake.open(spark), own.run_id, own.dates[-1], reports)
+        own = again
 
 
-def is_overtaken(error: Exception) -> bool:
-    """Whether another run has changed, since this one has read them, tables that it relies on; or a worker says so."""
+def code_of(error: Exception) -> str:
+    """Returns the code of an error of ours, also of one that a worker has raised."""
     known = error if isinstance(error, WinnowError) else worker_error(error)
-    return known is not None and known.code in _OVERTAKEN
+    return known.code if known else ""
 
 
 def prepare(spark: SparkSession, config: Config) -> Iterator[RunReport]:
