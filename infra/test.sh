@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # All tests. Those with a live Airflow wait a lot, so they run beside the others. Those of winnow.spark run again in other
 # kinds of session, each kind in a process of its own; on a cluster all of them in the nightly setting, else a few.
+# Whole runs of the jobs go through Spark Connect in the nightly setting.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p .winnow
@@ -10,6 +11,9 @@ run() { "$@" || worst=$?; }
 run .venv/bin/python -m pytest --ignore=tests/dags
 run env WINNOW_TEST_SESSION=connect .venv/bin/python -m pytest tests/spark
 run env WINNOW_TEST_SESSION=cluster .venv/bin/python -m pytest tests/spark -m "$([ "${WINNOW_NIGHTLY:-}" = 1 ] && echo spark || echo cluster)"
+if [ "${WINNOW_NIGHTLY:-}" = 1 ]; then
+    run env WINNOW_TEST_SESSION=connect .venv/bin/python -m pytest tests/jobs/test_run.py tests/jobs/test_documents.py
+fi
 wait $!
 dags=$?
 cat .winnow/test-dags.log

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as sf
 
+from checksums import by_delta_rs, by_duckdb, by_spark
 from winnow.encoding import Vocabulary
 from winnow.errors import DataError
 from winnow.index.branch_rows import write_branches
@@ -87,6 +88,8 @@ def test_the_life_of_a_profile_set(tables: Tables, tmp_path: Path) -> None:
     ]
     assert rejected(tables) == []
     assert ingest(tables, file, {**B, "destination": "z"}) == {"read": 1, "updated": 1}
+    for place in (f"{tables.lake.location}/{name}" for name in ("profiles", "rejected_profiles")):
+        assert by_spark(tables.spark, place) == by_delta_rs(place) == by_duckdb(place)
     numbers = profiles(tables, "profile_id", "profile_version", "since", "changed", "until")
     assert numbers == [("a", 1, 1, 1, 2), ("a", 2, 2, 2, 3), ("a", 3, 3, 3, None),
                        ("b", 1, 1, 1, 2), ("b", 2, 3, 4, None), ("c", 1, 1, 1, None)]  # fmt: skip

@@ -1,6 +1,7 @@
 """The pipeline's answers equal libxml2's, pair by pair, however they came about."""
 
 import datetime as dt
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,11 @@ from pyspark.sql import SparkSession
 
 from checksums import by_delta_rs, by_duckdb, by_spark
 from winnow.deciding.limits import EvaluationLimits
-from winnow.errors import DataError
+from winnow.errors import DataError, TransientError
 from winnow.generate.sample import make_profiles, write_sample
 from winnow.jobs import run as pipeline
 from winnow.jobs.report import RunReport
+from winnow.jobs.staged_runs import unpublished
 from winnow.tables import Lake
 
 from .lakes import (
@@ -117,6 +119,27 @@ def test_the_same_however_it_is_run(spark: SparkSession, lake: Lake, tmp_path: P
     assert from_scratch(spark, lake, again, FIRST, SECOND, engine="b-boxfilter") == expected
     run(spark, Lake(str(again)), FIRST, SECOND, full=True, shard=30)
     assert answers(Lake(str(again))) == expected
+    run(spark, Lake(str(again)), FIRST, SECOND, full=True, shard=7, engine="nfa+top-down-pruned")
+    assert published(Lake(str(again))) == published(lake)  # by other witnesses, where a profile has alternatives
+
+
+@nightly
+def test_the_same_in_whatever_order_files_come(spark: SparkSession, lake: Lake, tmp_path: Path) -> None:
+    for number in range(12):
+        for date in (FIRST, SECOND):
+            target = tmp_path / "files" / str(date) / f"{number % 3}"
+            target.mkdir(parents=True, exist_ok=True)
+            (target / f"{number}.xml").write_text(f"<r><n{number}/><b>{date}</b></r>")
+    folders = [(date, tmp_path / "files" / str(date) / part) for date in (FIRST, SECOND) for part in "012"]
+    profiles: list[dict[str, object]] = [{"profile_id": f"p{n}", "xpath": f"//n{n} | /r/b"} for n in range(8)]
+    other = Lake(str(tmp_path / "other"))
+    for own, order in ((lake, folders), (other, folders[::-1])):
+        for date, folder in order:
+            ingest(spark, own, date, folder)
+        declare(spark, own, tmp_path, profiles)
+        run(spark, own, FIRST, SECOND)
+    assert answers(lake) == answers(other)
+    assert published(lake) == reference(lake) != set()
 
 
 @nightly
@@ -196,3 +219,40 @@ def test_a_date_that_fails_its_gate_does_not_stop_the_others(spark: SparkSession
     with pytest.raises(DataError, match=f"gate_failed: {FIRST} is wrong"):
         list(pipeline.run(spark, config, audit))
     assert {row["match_date"] for row in rows(lake, "matches")} == {SECOND}
+    assert unpublished(lake.open(spark)) == {FIRST: config.run_id}
+
+
+@pytest.mark.parametrize(
+    ("error", "full"),
+    [
+        (TransientError("interval_moved", "another run was first"), [True, False]),
+        (DataError("join_stale", "a path came meanwhile"), [True, True]),
+        (RuntimeError("Traceback …\nwinnow.errors.DataError: paths_stale: a path is not known\n"), [True, True]),
+        (DataError("gate_failed", "wrong"), [True]),
+        (RuntimeError("wrong"), [True]),
+    ],
+)
+def test_a_run_that_was_overtaken_plans_anew(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch, error: Exception, full: list[bool]
+) -> None:
+    tried: list[pipeline.Config] = []
+
+    def jobs(_: SparkSession, config: pipeline.Config, gate: object) -> Iterator[RunReport]:
+        tried.append(config)
+        if len(tried) == 1:
+            raise error
+        yield from ()
+
+    monkeypatch.setattr(pipeline, "_jobs", jobs)
+    reports = pipeline.run(spark, pipeline.Config(lake=lake, dates=(FIRST,), run_id="given", full=True))
+    if len(full) == 1:
+        with pytest.raises(type(error), match="wrong"):
+            list(reports)
+    else:
+        assert list(reports) == []
+    assert [config.full for config in tried] == full
+    assert len({config.run_id for config in tried}) == len(tried)
+
+
+def test_nothing_staged_is_nothing_unpublished(spark: SparkSession, lake: Lake) -> None:
+    assert unpublished(lake.open(spark)) == {}

@@ -39,9 +39,17 @@ def connect_server(folder: Path, *, master: str = "local[2]") -> Iterator[str]:
 @contextmanager
 def standalone_cluster(folder: Path) -> Iterator[str]:
     """Yields the address of one master with two workers of one core."""
+    with cluster_and_workers(folder) as (address, _):
+        yield address
+
+
+@contextmanager
+def cluster_and_workers(folder: Path) -> Iterator[tuple[str, list["subprocess.Popen[bytes]"]]]:
+    """Yields the address of a cluster, and its workers' processes."""
     port = str(free_port())
     address = f"spark://127.0.0.1:{port}"
     common = ("--host", "127.0.0.1", "--webui-port", "0")
+    workers: list[subprocess.Popen[bytes]] = []
     with ExitStack() as cluster:
         log = folder / "master.log"
         process = cluster.enter_context(running(log, "org.apache.spark.deploy.master.Master", *common, "--port", port))
@@ -51,7 +59,8 @@ def standalone_cluster(folder: Path) -> Iterator[str]:
             options = (*common, "--cores", "1", "--memory", "2g", "--work-dir", str(folder / "work"), address)
             process = cluster.enter_context(running(log, "org.apache.spark.deploy.worker.Worker", *options))
             wait_for_words(log, "Successfully registered", process)
-        yield address
+            workers.append(process)
+        yield address, workers
 
 
 @contextmanager
@@ -88,9 +97,14 @@ def process_of(log: Path, command: list[str], **environment: str) -> Iterator["s
     try:
         yield process
     finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        end(process)
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """Ends a process and all that it has started: a worker's executors go with it."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def wait_for_words(log: Path, words: str, process: "subprocess.Popen[bytes]", seconds: float = 120) -> None:

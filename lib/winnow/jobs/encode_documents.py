@@ -1,10 +1,11 @@
 """Encode the documents of one data interval that have no encoding yet.
 
-Reads:  documents, encoded_documents, document_sources
+Reads:  documents, encoded_documents, document_sources, runs
 Writes: encoded_documents; paths, derived from it; quarantine, what the encoder refuses
 
 A row of encoded_documents depends on its document alone, and is added by its key. So a run that was killed, or two at
-once, encode what is left, once.
+once, encode what is left, once. What is derived is derived from every batch that no run has answered yet: the run that
+encoded it may have been killed before it came so far, or may not be there yet.
 """
 
 import datetime as dt
@@ -17,7 +18,7 @@ from pyspark.sql import functions as sf
 
 from winnow.jobs.report import RunReport
 from winnow.tables import Lake, Tables, contract
-from winnow.tables.small import read_one
+from winnow.tables.small import read_one, read_small
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,24 +41,46 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     with report.stage("plan"):
         stored = tables.read("documents", interval=config.date)
         encoded = tables.read("encoded_documents", interval=config.date)
-        documents, known = stored.count(), encoded.count()
+        documents = stored.count()
+        batches = {row["batch"]: row["count"] for row in read_small(encoded.groupBy("batch").count())}
+        known, answered = sum(batches.values()), answered_batches(tables, config.date)
     report.counts = {"documents": documents, "encoded": 0}
-    if documents == known:  # whoever takes a document out of the one table takes it out of both
+    if (
+        documents == known and batches.keys() <= answered
+    ):  # whoever takes a document out of the one table takes it out of both
         return report
-    unencoded = stored.join(encoded, "document_id", "left_anti") if known else stored
-    with report.stage("encode"):
-        rows = encode(unencoded, config.date, config.run_id)
-        report.counts["encoded"] = tables.append_new("encoded_documents", rows, interval=config.date)
+    if documents != known:
+        unencoded = stored.join(encoded, "document_id", "left_anti") if known else stored
+        with report.stage("encode"):
+            rows = encode(unencoded, config.date, config.run_id)
+            report.counts["encoded"] = tables.append_new("encoded_documents", rows, interval=config.date)
     with report.stage("paths"):
-        own = tables.read("encoded_documents", interval=config.date).where(sf.col("batch") == config.run_id)
-        report.counts["new paths"] = tables.append_new("paths", new_paths(own, tables.read("paths")))
-        refused = own.where("refused IS NOT NULL")
+        is_answered = sf.col("batch").isin(*answered)
+        unanswered = tables.read("encoded_documents", interval=config.date).where(~is_answered)
+        new = new_paths(unanswered, tables.read("paths"))
+        report.counts["new paths"] = add_paths(tables, new, expected=documents != known)
+        refused = unanswered.where("refused IS NOT NULL")
         count = read_one(refused.agg(sf.count("*").alias("documents")))["documents"]
     if count:
         with report.stage("quarantine"):
             quarantine(tables, refused, config.date)
-        report.counts |= {"encoded": report.counts["encoded"] - count, "quarantined": count}
+        report.counts |= {"encoded": max(report.counts["encoded"] - count, 0), "quarantined": count}
     return report
+
+
+def answered_batches(tables: Tables, date: dt.date) -> set[str]:
+    """Returns the batches that a run has staged answers of: all that is derived from them is there."""
+    if not tables.exists("runs"):
+        return set()
+    asked = tables.read("runs").where(sf.col("match_date") == sf.lit(date)).select(sf.explode("batches")).distinct()
+    return {row[0] for row in read_small(asked)}
+
+
+def add_paths(tables: Tables, paths: DataFrame, *, expected: bool) -> int:
+    """Adds paths; where none are expected, it is asked first, since a MERGE of nothing is a commit, too."""
+    if not expected and not read_small(paths.limit(1)):
+        return 0
+    return tables.append_new("paths", paths)
 
 
 def encode(documents: DataFrame, date: dt.date, batch: str) -> DataFrame:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import SparkSession
 
 from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
-from winnow.errors import TransientError
+from winnow.errors import WinnowError, worker_error
 from winnow.jobs import (
     build_index,
     encode_documents,
@@ -27,7 +27,7 @@ from winnow.jobs.run_metrics import write_run_metrics
 from winnow.tables import Lake
 
 ATTEMPTS = 5
-_OVERTAKEN = {"interval_moved", "index_moved", "index_stale", "paths_stale", "table_conflict"}
+_OVERTAKEN = {"interval_moved", "index_moved", "index_stale", "join_stale", "paths_stale", "table_conflict"}
 Gate = Callable[[dt.date, str], RunReport]  # what stands between staged and published, by date and run
 
 
@@ -51,20 +51,30 @@ def new_run_id(given: str = "run") -> str:
 
 def run(spark: SparkSession, config: Config, gate: Gate | None = None) -> Iterator[RunReport]:
     """Yields the report of each job as soon as it is done."""
+    own = config
     for attempt in range(ATTEMPTS):
-        own = config if not attempt else replace(config, run_id=new_run_id(config.run_id), full=False)
         reports: list[RunReport] = []
         try:
             for report in _jobs(spark, own, gate):
                 reports.append(report)
                 yield report
-        except TransientError as error:
-            if error.code not in _OVERTAKEN or attempt == ATTEMPTS - 1:
+        except Exception as error:
+            code = code_of(error)
+            if code not in _OVERTAKEN or attempt == ATTEMPTS - 1:
                 raise
+            is_answered = code == "interval_moved"  # another run has just published it
+            again = replace(config, run_id=new_run_id(config.run_id), full=own.full and not is_answered)
         else:
             return
         finally:  # also what a failed run has done
             write_run_metrics(own.lake.open(spark), own.run_id, own.dates[-1], reports)
+        own = again
+
+
+def code_of(error: Exception) -> str:
+    """Returns the code of an error of ours, also of one that a worker has raised."""
+    known = error if isinstance(error, WinnowError) else worker_error(error)
+    return known.code if known else ""
 
 
 def prepare(spark: SparkSession, config: Config) -> Iterator[RunReport]:

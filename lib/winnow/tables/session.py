@@ -31,16 +31,21 @@ SETTINGS = {
     "spark.sql.inMemoryColumnarStorage.batchSize": "500",
 }
 
+_OF_A_CONNECTED_SESSION = ("spark.sql.session.timeZone", "spark.sql.execution.arrow.maxBytesPerBatch")
+
 
 def open_session(*, master: str | None = None, app: str = "winnow") -> SparkSession:
     """Returns the one session of this process.
 
-    `master` is a Spark master, or `sc://host:port` of a Connect server whose settings are its own; it defaults to
-    WINNOW_MASTER, else to spark-submit's own, else to local[*].
+    `master` is a Spark master, or `sc://host:port` of a Connect server that was started with the settings of Delta; it
+    defaults to WINNOW_MASTER, else to spark-submit's own, else to local[*].
     """
     master = master or os.environ.get("WINNOW_MASTER")
     if master and master.startswith("sc://"):
-        return SparkSession.builder.remote(master).getOrCreate()
+        session = SparkSession.builder.remote(master).getOrCreate()
+        for name in _OF_A_CONNECTED_SESSION:
+            session.conf.set(name, SETTINGS[name])
+        return session
     # Workers must run this very interpreter: by default Spark takes whatever python3 is first on PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
