@@ -16,6 +16,8 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as sf
 
 from winnow.errors import DataError
+from winnow.jobs.audited_index import audited_index
+from winnow.jobs.encode_documents import encode
 from winnow.jobs.match_documents import glob_pattern, required_on
 from winnow.jobs.publish_matches import published, staged_run, still_required
 from winnow.jobs.report import RunReport
@@ -81,6 +83,8 @@ def audited_run(tables: Tables, row: Row, *, sample: int, seed: int) -> AuditedR
         asked=asked_profiles(tables, row),
         published=new,
         kept=still_required(tables, row, new) if kept is None else kept,
+        encoded_anew=encoded_anew(tables, row),
+        index=audited_index(tables, row),
         sample=sample,
         seed=seed,
     )
@@ -98,11 +102,21 @@ def asked_profiles(tables: Tables, row: Row) -> DataFrame:
     return profiles.withColumn("is_recent", sf.expr(is_recent)).join(known, "xpath_id").select(*columns)
 
 
+def encoded_anew(tables: Tables, row: Row) -> DataFrame:
+    """Returns the documents of the run's batches as the encoder sees them now."""
+    encoded = tables.read("encoded_documents", version=row.inputs["encoded_documents"], interval=row.match_date)
+    own = encoded.where(sf.col("batch").isin([*row.batches, *row.new_batches])).select("document_id")
+    documents = tables.read("documents", interval=row.match_date).join(own, "document_id", "left_semi")
+    return encode(documents, row.match_date, row.run_id)
+
+
 def frames(run: AuditedRun) -> dict[str, DataFrame]:
     """Returns what the suite of each table is about."""
     return {
         "matches_staged": run.stage,
         "encoded_documents": run.encoded,
+        "documents": run.read("documents"),
+        "envelope_nodes": run.index.nodes,
         "profiles": run.read("profiles").where("state = 'active'"),
         "path_branches": run.read("path_branches"),
     }

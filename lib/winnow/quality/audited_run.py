@@ -12,6 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from winnow.ledger import Mode
+from winnow.quality.audited_index import AuditedIndex
+from winnow.quality.files import file_findings
+from winnow.quality.finding import Finding
 from winnow.tables import Tables, contract
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ class AuditedRun:
     `asked` are the profiles that the interval was to be asked: profile_key, profile_id, class, xpath, namespaces,
     ordered, xpath_id, and is_recent, which says that documents of earlier batches were asked it, too. `published` are
     the rows that publication would add, and `kept` those that are published already and would stay beside them.
+    `encoded_anew` are the documents of the batches, as the encoder sees them now.
     """
 
     tables: Tables
@@ -32,6 +36,8 @@ class AuditedRun:
     asked: DataFrame
     published: DataFrame
     kept: DataFrame
+    encoded_anew: DataFrame
+    index: AuditedIndex
     sample: int  # pairs that libxml2 evaluates
     seed: int = 0
 
@@ -51,7 +57,7 @@ class AuditedRun:
     @property
     def versions(self) -> Mapping[str, int]:
         """The versions of the tables that the run has read, and of the one that it wrote."""
-        return {**self.row["inputs"], "matches_staged": self.row["staged_version"]}
+        return {**self.index.versions, **self.row["inputs"], "matches_staged": self.row["staged_version"]}
 
     def read(self, table: str) -> DataFrame:
         """Returns a table as the run has read it: its interval, where the table has intervals."""
@@ -88,6 +94,20 @@ class AuditedRun:
         from winnow.quality.oracle import agreement
 
         return agreement(self)
+
+    @cached_property
+    def file_findings(self) -> Mapping[str, Finding]:
+        """What is wrong with the data files of each table, asked once."""
+        date = str(self.date)
+        day, match_day = {"ingest_date": date}, {"match_date": date}
+        staged = {**match_day, "run_id": self.row["run_id"]}
+        own = {"documents": day, "document_sources": day, "encoded_documents": day, "matches_staged": staged}
+        newest = [name for name in (*own, "matches") if name not in self.versions]
+        versions = {**self.versions, **self.tables.versions(*newest)}
+        return file_findings(
+            self.tables,
+            {name: (version, {**own, "matches": match_day}.get(name, {})) for name, version in versions.items()},
+        )
 
     def release(self) -> None:
         """Lets go of what was kept."""

@@ -1,42 +1,12 @@
-"""Nothing is lost and nothing comes from nowhere: documents, batches, answers, references."""
+"""Nothing is lost and nothing comes from nowhere: documents, batches, answers."""
 
-from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from winnow.ledger import Mode
 from winnow.quality.audited_run import AuditedRun
-from winnow.quality.finding import EXAMPLES, Finding, counted
-from winnow.tables.small import read_one, read_small
-
-
-def found(rows: DataFrame, words: Column) -> Finding:
-    """Counts rows that should not be there, in one job; some of them in words."""
-    told = read_one(rows.select(words.alias("words")).agg(sf.count("*").alias("n"), sf.min("words").alias("first")))
-    if not told["n"]:
-        return counted(0)
-    examples = read_small(rows.select(words.alias("words")).limit(EXAMPLES))
-    return counted(told["n"], tuple(sorted(row["words"] for row in examples)))
-
-
-def unknown_values(rows: DataFrame, column: str, known: DataFrame, key: str) -> Finding:
-    """Counts values of a column, or of its arrays, that another table does not have."""
-    is_array = rows.schema[column].dataType.typeName() == "array"
-    values = rows.select(sf.explode(column).alias("value") if is_array else sf.col(column).alias("value"))
-    strangers = (
-        values.where("value IS NOT NULL")
-        .distinct()
-        .join(known.select(sf.col(key).alias("value")), "value", "left_anti")
-    )
-    return found(strangers, sf.concat(sf.lit(f"{key} "), sf.col("value").cast("string")))
-
-
-def repeated_keys(rows: DataFrame, columns: list[str]) -> Finding:
-    """Counts keys that more than one row has."""
-    named = sf.concat_ws(", ", *(sf.concat(sf.lit(f"{name} "), sf.col(name).cast("string")) for name in columns))
-    suspects = rows.groupBy(sf.xxhash64(*columns).alias("hash")).count().where("count > 1")
-    if suspects.isEmpty():  # keys are compared by a hash first; only if some are equal by themselves
-        return counted(0)
-    return found(rows.groupBy(*columns).count().where("count > 1"), named)
+from winnow.quality.counting import found
+from winnow.quality.finding import Finding, counted
+from winnow.tables import contract
 
 
 def documents_answered(run: AuditedRun) -> Finding:
@@ -91,6 +61,21 @@ def batches_whole(run: AuditedRun) -> Finding:
     planned = run.row["documents"]
     words = f"the batches have {encoded} documents, the run knew of {planned}"
     return Finding(float(encoded - planned), abs(encoded - planned), (words,) if encoded != planned else ())
+
+
+def encodings_repeated(run: AuditedRun, max_documents: int) -> Finding:
+    """Counts documents that are not stored as they are encoded now; at most so many are looked at."""
+    share = max_documents / max(run.row["documents"], 1)
+    is_drawn = (
+        sf.lit(True)
+        if share >= 1
+        else sf.pmod(sf.xxhash64("document_id", sf.lit(run.seed)), 10_000) < int(10_000 * share)
+    )
+    content = [name for name in contract("encoded_documents").names if name not in ("batch", "ingest_date")]
+    digest = sf.xxhash64(*content).alias("digest")
+    stored, anew = (rows.where(is_drawn).select("document_id", digest) for rows in (run.encoded, run.encoded_anew))
+    wrong = stored.join(anew.withColumnRenamed("digest", "anew"), "document_id", "left").where("NOT (digest <=> anew)")
+    return found(wrong, sf.concat(sf.lit("document "), "document_id"))
 
 
 def documents_conserved(run: AuditedRun) -> Finding:

@@ -15,7 +15,7 @@ from great_expectations.expectations.metrics.table_metric_provider import TableM
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from winnow.quality import conservation, volumes
+from winnow.quality import audited_index, conservation, counting, volumes
 from winnow.quality.audited_run import AuditedRun, audited_run
 from winnow.quality.finding import Finding, counted
 from winnow.tables import contract
@@ -86,7 +86,7 @@ class ExpectRowsToSatisfy(RunExpectation):
             sf.concat(sf.lit(f"{name} "), sf.coalesce(sf.col(name).cast("string"), sf.lit("null"))) for name in names
         ]
         place = sf.concat(sf.lit("in "), sf.col("_metadata.file_name"))
-        return counted(count, conservation.found(broken, sf.concat_ws(", ", *named, place)).examples)
+        return counted(count, counting.found(broken, sf.concat_ws(", ", *named, place)).examples)
 
 
 class ExpectColumnsToFitContract(RunExpectation):
@@ -108,7 +108,7 @@ class ExpectKeyToBeUnique(RunExpectation):
     success_keys = ("columns",)
 
     def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
-        return conservation.repeated_keys(batch, self.columns)
+        return counting.repeated_keys(batch, self.columns)
 
 
 class ExpectValuesToBeKnown(RunExpectation):
@@ -120,7 +120,7 @@ class ExpectValuesToBeKnown(RunExpectation):
     success_keys = ("column", "table", "key")
 
     def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
-        return conservation.unknown_values(batch, self.column, run.read(self.table), self.key)
+        return counting.unknown_values(batch, self.column, run.read(self.table), self.key)
 
 
 class ExpectEveryDocumentToBeAnswered(RunExpectation):
@@ -209,6 +209,16 @@ class ExpectBatchesToBeWhole(RunExpectation):
         return conservation.batches_whole(run)
 
 
+class ExpectEncodingsToBeRepeatable(RunExpectation):
+    """Encoded anew, documents are as they are stored; of more than `max_documents` about so many are drawn."""
+
+    max_documents: int
+    success_keys = ("max_documents",)
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        return conservation.encodings_repeated(run, self.max_documents)
+
+
 class ExpectDocumentsToBeConserved(RunExpectation):
     """What was seen in the interval is stored: here, or in an earlier interval."""
 
@@ -221,3 +231,51 @@ class ExpectDocumentsToHaveASource(RunExpectation):
 
     def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
         return conservation.documents_located(run)
+
+
+class ExpectFilesToBeAsCommitted(RunExpectation):
+    """The data files of a table are all there, as large as its log says, with as many rows; no page is damaged."""
+
+    table: str
+    success_keys = ("table",)
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        return run.file_findings[self.table]
+
+
+class ExpectNamesToBeHashes(RunExpectation):
+    """The rows of paths or branches are named by the hash of their content."""
+
+    table: str
+    success_keys = ("table",)
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        return audited_index.wrong_names(run.read(self.table), self.table)
+
+
+class ExpectTreesToBeSound(RunExpectation):
+    """Envelope trees keep their invariants, and their branches are as their steps are."""
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        return audited_index.unsound_trees(run.index)
+
+
+class ExpectRootsToBeListed(RunExpectation):
+    """The rows of index_partitions say what the roots of the trees say."""
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        return audited_index.unlike_roots(run.index)
+
+
+class ExpectEveryBranchOnce(RunExpectation):
+    """The branches of active profiles are each in one partition of the index, and no others."""
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        return audited_index.misplaced_branches(run.index)
+
+
+class ExpectJoinsToBeRepeatable(RunExpectation):
+    """Joined anew, the paths of the run have the branches that the table says."""
+
+    def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
+        return audited_index.wrong_joins(run.index)
