@@ -1,6 +1,5 @@
 """Damage to what a run has read: files that are not as committed, and rows that somebody has committed since."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
-from quality.gate_lake import DAY, GateLake
 
+from quality.gate_lake import DAY, GateLake
 from winnow.jobs import audit_matches
 from winnow.jobs.publish_matches import staged_run
 from winnow.quality.audited_run import AuditedRun
