@@ -47,8 +47,13 @@ ON_DOCUMENTS = PartitionedAssetTimetable(assets=DOCUMENTS)
 
 DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 RUN_ID = "--run-id={{ run_id }}"
+ENGINES = ["boxpath", "boxfilter", "b-boxfilter", "nfa", "buff", "xfilter", "xtrie", "xtrie-eager", "wfilter"]
 ENGINE = Param(
-    "boxpath", type="string", pattern=r"^[a-z][a-z-]{0,39}(\+[a-z][a-z-]{0,39})?$", description="the engine, by name"
+    "boxpath",
+    type="string",
+    pattern=r"^[a-z][a-z-]{0,39}(\+[a-z][a-z-]{0,39})?$",
+    examples=ENGINES,
+    description="the engine, by name; nfa, buff and xfilter also with a strategy, as in nfa+bottom-up",
 )
 ENGINE_ARGUMENT = "--engine={{ params.engine }}"
 WRONG_CALL, BAD_DATA = 2, 65  # exit codes of `winnow` for which a retry gives the same answer; see winnow.cli.main
@@ -57,7 +62,7 @@ Reports = list[dict[str, Any]]  # what each job has done: job, counts, seconds, 
 
 
 def date_param(description: str) -> Param:
-    return Param(None, type=["null", "string"], pattern=DATE, description=description)
+    return Param(None, type=["null", "string"], format="date", pattern=DATE, description=description)
 
 
 def winnow_dag(**options: Any) -> Callable[[Callable[[], None]], Callable[[], Any]]:

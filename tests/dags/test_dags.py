@@ -147,3 +147,10 @@ def test_bad_data_fails_at_once_and_all_else_is_tried_again(inspected: Inspected
         "failed": "AirflowException",
         "no_input": "AirflowSkipException",
     }
+
+
+def test_the_form_offers_the_engines_that_there_are(inspected: Inspected) -> None:
+    from winnow.engines import ENGINES
+
+    for name in ("match_documents", "backfill_profiles"):
+        assert inspected["dags"][name]["params"]["engine"]["schema"]["examples"] == list(ENGINES)
