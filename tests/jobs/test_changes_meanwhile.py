@@ -220,7 +220,7 @@ def test_all_at_once_is_as_one_after_the_other(spark: SparkSession, lake_copy: L
     def steps(lake: Lake) -> list[Callable[[], object]]:
         return [
             lambda: ingest(spark, lake, FIRST, late),
-            lambda: declare(spark, lake, tmp_path, [*make_profiles(40, seed=2)[5:], P, Q]),
+            lambda: declare(spark, lake, tmp_path, [*list(make_profiles(40, seed=2))[5:], P, Q]),
             lambda: run(spark, lake, FIRST, SECOND),
             lambda: run(spark, lake, FIRST, SECOND),
             lambda: list(maintain.run(spark, maintain.Config(lake=lake))),
