@@ -216,14 +216,11 @@ def test_all_at_once_is_as_one_after_the_other(spark: SparkSession, lake_copy: L
     """Two runs, an ingest, other profiles and maintenance in threads of one session; then a run finds what is left."""
     after = Lake(str(shutil.copytree(lake_copy.folder, tmp_path / "after")))
     late = write_sample(tmp_path / "late", documents=20, seed=7).documents
-    folders = {lake: tmp_path / name for lake, name in ((lake_copy, "now"), (after, "then"))}
-    for folder in folders.values():
-        folder.mkdir()
 
     def steps(lake: Lake) -> list[Callable[[], object]]:
         return [
             lambda: ingest(spark, lake, FIRST, late),
-            lambda: declare(spark, lake, folders[lake], [*make_profiles(40, seed=2)[5:], P, Q]),
+            lambda: declare(spark, lake, tmp_path, [*list(make_profiles(40, seed=2))[5:], P, Q]),
             lambda: run(spark, lake, FIRST, SECOND),
             lambda: run(spark, lake, FIRST, SECOND),
             lambda: list(maintain.run(spark, maintain.Config(lake=lake))),

@@ -69,6 +69,11 @@ def finish(process: "subprocess.Popen[str]", code: int = 0) -> str:
     return out
 
 
+def traces(out: str) -> str:
+    """The places that stack traces name; pyspark's daemon tells its own when the JVM has left before it."""
+    return "".join(line for line in out.splitlines() if line.lstrip().startswith("File "))
+
+
 def die_at(point: str, monkeypatch: pytest.MonkeyPatch, job: Callable[[], object]) -> None:
     def reached(name: str) -> None:
         if name == point:
@@ -108,7 +113,7 @@ def test_killed_at_every_commit(spark: SparkSession, prepared: Lake, published_l
 def test_two_runs_at_once(prepared: Lake, published_lake: Lake) -> None:
     words = ("run", "--no-audit", "--from", str(FIRST), "--to", str(SECOND))
     for process in [start(prepared, *words), start(prepared, *words)]:
-        assert "Traceback" not in finish(process)
+        assert "/winnow/" not in traces(finish(process))
     assert answers(prepared) == answers(published_lake)
 
 
@@ -128,7 +133,7 @@ def test_processes_at_once_are_as_one_after_the_other(spark: SparkSession, lake_
         ("maintain",),
     ]
     for process in [start(lake_copy, *call) for call in calls]:
-        assert "Traceback" not in finish(process)
+        assert "/winnow/" not in traces(finish(process))
     run(spark, lake_copy, FIRST, SECOND)
     ingest(spark, after, FIRST, late)
     finish(start(after, *calls[1]))
