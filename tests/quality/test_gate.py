@@ -4,12 +4,14 @@ import logging
 from collections.abc import Callable
 
 import pytest
+from lxml import html
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from quality.gate_lake import DAY, GateLake
 from winnow.errors import DataError
 from winnow.jobs import audit_matches, publish_matches
+from winnow.quality.suites import suite_files
 
 pytestmark = pytest.mark.spark
 
@@ -64,6 +66,10 @@ def test_a_failed_gate_publishes_nothing(
     assert results["oracle_agrees"]["unexpected"] > 1
     with pytest.raises(DataError, match="failed oracle_agrees"):
         publish(spark, ready)
+    page = html.fromstring((ready.folder / "_reports" / "quality-2026-11-15-r1.html").read_text())
+    assert not page.xpath("//script | //img | //iframe | //form | //@onclick")
+    assert {str(address) for address in page.xpath("//@src | //@href")} == {"data:,", *(f"#{t}" for t in suite_files())}
+    assert "profile captions: staged as a match, libxml2 says it does not match" in page.text_content()
     assert ready.tables.read("matches").count() == 0
 
 

@@ -1,7 +1,7 @@
 """Audit what publishing the staged answers of a run would make of an interval; let nothing critical pass.
 
 Reads:  runs, matches_staged and the tables that the run has read, at its versions; documents, document_sources, matches
-Writes: quality_results
+Writes: quality_results; Data Docs, a page beside the reports
 
 Each table is validated by Great Expectations with its suite, `schemas/<table>/suite.json`. A failed expectation that is
 critical stops the run; a warning is published and shown.
@@ -23,6 +23,7 @@ from winnow.jobs.publish_matches import published, staged_run, still_required
 from winnow.jobs.report import RunReport
 from winnow.ledger import Mode
 from winnow.quality.audited_run import AuditedRun
+from winnow.quality.data_docs import write_data_docs
 from winnow.quality.suites import suite_files
 from winnow.quality.validation import Validation, Verdict, validate
 from winnow.tables import Lake, Tables, contract
@@ -55,6 +56,8 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     validations = validate(audited, frames(audited), suite_files())
     verdicts = [verdict for validation in validations for verdict in validation.verdicts]
     write_results(tables, row, verdicts)
+    docs = write_data_docs(config.lake, str(config.date), config.run_id, validations)
+    _log.info("Data Docs: _reports/%s", docs)
     report.seconds = seconds(validations)
     failed = [verdict for verdict in verdicts if not verdict.success]
     warnings = [verdict for verdict in failed if verdict.severity != "critical"]
