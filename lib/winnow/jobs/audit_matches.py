@@ -120,7 +120,7 @@ def frames(run: AuditedRun) -> dict[str, DataFrame]:
         "encoded_documents": run.encoded,
         "documents": run.read("documents"),
         "envelope_nodes": run.index.nodes,
-        "profiles": run.read("profiles").where("state = 'active'"),
+        "profiles": run.read("profiles"),
         "path_branches": run.read("path_branches"),
     }
 

@@ -135,13 +135,14 @@ class ExpectColumnsToFitContract(RunExpectation):
 
 
 class ExpectKeyToBeUnique(RunExpectation):
-    """No two rows have the same values in these columns."""
+    """No two rows, of all or of those that satisfy a condition, have the same values in these columns."""
 
     columns: list[str]
-    success_keys = ("columns",)
+    where: str = "true"
+    success_keys = ("columns", "where")
 
     def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
-        return counting.repeated_keys(batch, self.columns)
+        return counting.repeated_keys(batch.where(self.where), self.columns)
 
 
 class ExpectValuesToBeKnown(RunExpectation):

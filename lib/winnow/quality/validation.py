@@ -1,5 +1,6 @@
 """Runs the suites over the frames of a run: Great Expectations' checkpoints, and verdicts in plain words."""
 
+import logging
 import os
 import time
 from collections.abc import Iterable, Mapping
@@ -44,6 +45,7 @@ class Validation(NamedTuple):
 def validate(run: AuditedRun, frames: Mapping[str, DataFrame], suites: Mapping[str, Path]) -> list[Validation]:
     """Validates each frame with the suite of its table."""
     os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
+    logging.getLogger("great_expectations").setLevel(logging.WARNING)
     import great_expectations as gx  # seconds: only who audits pays for it
 
     from winnow.quality.suites import load_suite
