@@ -118,6 +118,7 @@ def lost_node(rows: DataFrame) -> DataFrame:
     return rows.where("node_id < 2 OR partition > 0")
 
 
+NAMED = "map_concat(map_filter(inputs, (k, v) -> k <> 'branches'), map('branches', {}L))"
 Defects = dict[str, Callable[[DataFrame], DataFrame]]
 COMMITTED: dict[str, tuple[Defects, dict[str, set[str]]]] = {
     "rows that are lost": (
@@ -204,6 +205,6 @@ def test_rows_that_somebody_has_committed(ready: GateLake, name: str) -> None:
         ready.rewrite(table, defect)
     if "branches" in defects:
         version = ready.tables.version("branches")
-        ready.rewrite("index_partitions", with_sql(inputs=f"map_concat(inputs, map('branches', {version}L))"))
+        ready.rewrite("index_partitions", with_sql(inputs=NAMED.format(version)))
     for table, checks in ready.failed_of(*expected).items():
         assert checks == expected[table], table

@@ -156,7 +156,8 @@ def test_what_is_unusual_or_would_be_published_twice(ready: GateLake, monkeypatc
     run = audit_matches.audited_run(ready.tables, staged_run(ready.tables, DAY, ready.run_id), sample=10, seed=0)
     run = dataclasses.replace(run, row={**run.row, "mode": "append"}, kept=run.published.limit(3))
     monkeypatch.setattr(volumes, "_history", lambda run: [1000.0, 1000.0, 1000.0])
-    run.__dict__ |= {"file_findings": defaultdict(lambda: counted(0)), "agreement": Agreement(100, 0, 0, 0, 0, ())}
+    silent = Agreement(100, 0, 0, 0, 0, ())
+    run.__dict__.update(file_findings=defaultdict(lambda: counted(0)), agreement=silent)
     suites = {"matches_staged": suite_files()["matches_staged"]}
     (found,) = validate(run, {"matches_staged": run.stage.drop("verified")}, suites)
     failed = {verdict.check: verdict for verdict in found.verdicts if not verdict.success}
