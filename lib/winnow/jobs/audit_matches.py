@@ -64,7 +64,7 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     report.counts = {
         "expectations": len(verdicts),
         "met": len(verdicts) - len(failed),
-        "pairs evaluated again": audited.agreement.known,
+        "pairs evaluated again": audited.known_pairs,
         "warnings": len(warnings),
     } | {f"warning: {verdict.check}": verdict.unexpected for verdict in warnings}
     for verdict in warnings:
