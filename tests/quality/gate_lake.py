@@ -3,9 +3,10 @@
 import datetime as dt
 import itertools
 import shutil
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
@@ -15,9 +16,10 @@ from winnow.generate.sample import make, make_profiles
 from winnow.jobs import audit_matches, match_documents
 from winnow.jobs import run as pipeline
 from winnow.jobs.publish_matches import staged_run
+from winnow.quality.finding import counted
 from winnow.quality.suites import suite_files
-from winnow.quality.validation import Verdict, validate
-from winnow.tables import Lake, Tables, Transaction
+from winnow.quality.validation import Validation, validate
+from winnow.tables import Lake, Tables, Transaction, contract
 
 DAY = dt.date(2026, 11, 15)
 PROFILES: list[dict[str, object]] = [
@@ -49,27 +51,44 @@ class GateLake(NamedTuple):
     def config(self) -> audit_matches.Config:
         return audit_matches.Config(lake=self.tables.lake, date=DAY, run_id=self.run_id)
 
-    def audited(self, *suites: str, **options: Any) -> dict[str, Verdict]:
-        """What the suites of these tables say, by expectation."""
+    def audited(self, *suites: str) -> list[Validation]:
+        """What the suites of these tables say, apart from what they say of files: that is asked by itself."""
         row = staged_run(self.tables, DAY, self.run_id)
         self.tables.create("matches")
-        run = audit_matches.audited_run(self.tables, row, **{"sample": 10_000, "seed": 0, **options})
-        found = validate(run, audit_matches.frames(run), {table: suite_files()[table] for table in suites})
-        return {verdict.check: verdict for validation in found for verdict in validation.verdicts}
+        run = audit_matches.audited_run(self.tables, row, sample=10_000, seed=0)
+        run.__dict__["file_findings"] = defaultdict(lambda: counted(0))
+        return validate(run, audit_matches.frames(run), {table: suite_files()[table] for table in suites})
 
-    def failed(self, *suites: str) -> set[str]:
-        return {check for check, verdict in self.audited(*suites).items() if not verdict.success}
+    def failed_of(self, *suites: str) -> dict[str, set[str]]:
+        """The expectations that are not met, by suite."""
+        return {
+            found.suite: {verdict.check for verdict in found.verdicts if not verdict.success}
+            for found in self.audited(*suites)
+        }
 
-    def rewrite(self, table: str, change: Callable[[DataFrame], DataFrame]) -> int:
-        """Commits changed rows of a table, and makes them those that the run names."""
+    def failed(self, suite: str) -> set[str]:
+        return self.failed_of(suite)[suite]
+
+    def rewrite(self, table: str, change: Callable[[DataFrame], DataFrame]) -> None:
+        """Commits changed rows of a table without its constraints, and makes them those that the run names."""
+        name = self.tables.lake.table(table)
+        for constraint in contract(table).constraints or {}:
+            self.tables.spark.sql(f"ALTER TABLE {name} DROP CONSTRAINT IF EXISTS {constraint}")
         rows = change(self.tables.read(table)).localCheckpoint()
         self.tables.replace(table, rows, Transaction(f"defect/{table}", next(_numbers)))
-        version = self.tables.version(table)
-        change_of = f"staged_version = {version}"
-        if table != "matches_staged":
-            change_of = f"inputs = map_concat(map_filter(inputs, (k, v) -> k <> '{table}'), map('{table}', {version}L))"
-        self.tables.spark.sql(f"UPDATE {self.tables.lake.table('runs')} SET {change_of}")
-        return version
+        self.name_version(table)
+
+    def name_version(self, table: str) -> None:
+        """Makes the newest version of a table the one that the run names."""
+        version, own = self.tables.version(table), staged_run(self.tables, DAY, self.run_id)
+        changed = {"staged_version": sf.lit(version).cast("long")}
+        if table in own.inputs:
+            inputs = {**own.inputs, table: version}
+            pairs = [sf.lit(part) for pair in inputs.items() for part in pair]
+            changed = {"inputs": sf.create_map(*pairs).cast("map<string,long>")}
+        if table in own.inputs or table == "matches_staged":
+            rows = self.tables.read("runs").withColumns(changed).localCheckpoint()
+            self.tables.replace("runs", rows, Transaction("defect/runs", next(_numbers)))
 
     def restage(self, **columns: str) -> None:
         """Commits staged rows with these columns as SQL, and checksums that fit."""

@@ -1,15 +1,26 @@
 """The gate lets right answers pass, and stops each seeded defect before anything is published."""
 
+import dataclasses
+import json
 import logging
+from collections import defaultdict
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from lxml import html
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from quality.gate_lake import DAY, GateLake
 from winnow.errors import DataError
 from winnow.jobs import audit_matches, publish_matches
+from winnow.jobs.publish_matches import staged_run
+from winnow.quality import volumes
+from winnow.quality.finding import counted
+from winnow.quality.oracle import Agreement
+from winnow.quality.suites import suite_files
+from winnow.quality.validation import validate
 
 pytestmark = pytest.mark.spark
 
@@ -64,6 +75,10 @@ def test_a_failed_gate_publishes_nothing(
     assert results["oracle_agrees"]["unexpected"] > 1
     with pytest.raises(DataError, match="failed oracle_agrees"):
         publish(spark, ready)
+    page = html.fromstring((ready.folder / "_reports" / "quality-2026-11-15-r1.html").read_text())
+    assert not page.xpath("//script | //img | //iframe | //form | //@onclick")
+    assert {str(address) for address in page.xpath("//@src | //@href")} == {"data:,", *(f"#{t}" for t in suite_files())}
+    assert "profile captions: staged as a match, libxml2 says it does not match" in page.text_content()
     assert ready.tables.read("matches").count() == 0
 
 
@@ -115,18 +130,59 @@ RULES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("defect", "checks"),
-    [
-        (drop_row, {"documents_answered", "oracle_agrees"}),
-        (repeat_row, {"keys_unique", "documents_answered"}),
-        (false_row, {"document_id_known", "documents_answered", "publication_adds_every_pair", "checksums_hold"}),
-        (move_witness, {"checksums_hold"}),
-        (lose_matches, {"oracle_agrees"}),
-        (strange_profile, {"profiles_known", "profiles_asked", "publication_adds_every_pair", "oracle_agrees"}),
-        (break_rules, RULES),
-    ],
-)
+DEFECTS: list[tuple[Callable[[DataFrame], DataFrame], set[str]]] = [
+    (drop_row, {"documents_answered", "oracle_agrees"}),
+    (repeat_row, {"keys_unique", "documents_answered"}),
+    (false_row, {"document_id_known", "documents_answered", "publication_adds_every_pair", "checksums_hold"}),
+    (move_witness, {"checksums_hold"}),
+    (lose_matches, {"oracle_agrees"}),
+    (strange_profile, {"profiles_known", "profiles_asked", "publication_adds_every_pair", "oracle_agrees"}),
+    (break_rules, RULES),
+]
+
+
+@pytest.mark.parametrize(("defect", "checks"), DEFECTS)
 def test_wrong_staged_rows(ready: GateLake, defect: Callable[[DataFrame], DataFrame], checks: set[str]) -> None:
     ready.rewrite("matches_staged", defect)
     assert ready.failed("matches_staged") == checks
+
+
+UNUSUAL = {"oracle_answers", "oracle_speaks", "volume_usual", "publication_repeats_no_key", "columns_fit_contract"}
+
+
+def test_what_is_unusual_or_would_be_published_twice(ready: GateLake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A silent oracle, far fewer matches than in the days before, pairs that are published already, a lost column."""
+    ready.tables.create("matches")
+    run = audit_matches.audited_run(ready.tables, staged_run(ready.tables, DAY, ready.run_id), sample=10, seed=0)
+    run = dataclasses.replace(run, row={**run.row, "mode": "append"}, kept=run.published.limit(3))
+    monkeypatch.setattr(volumes, "_history", lambda run: [1000.0, 1000.0, 1000.0])
+    silent = Agreement(100, 0, 0, 0, 0, ())
+    run.__dict__.update(file_findings=defaultdict(lambda: counted(0)), agreement=silent)
+    suites = {"matches_staged": suite_files()["matches_staged"]}
+    (found,) = validate(run, {"matches_staged": run.stage.drop("verified")}, suites)
+    failed = {verdict.check: verdict for verdict in found.verdicts if not verdict.success}
+    assert set(failed) == UNUSUAL
+    assert failed["publication_repeats_no_key"].unexpected == 3
+    assert "1e+03 in the last 3 intervals" in failed["volume_usual"].message
+    assert "column verified (bigint) is missing" in failed["columns_fit_contract"].message
+
+
+def test_an_expectation_is_added_by_editing_the_json(ready: GateLake, tmp_path: Path) -> None:
+    """One that Great Expectations brings along, and a rule."""
+    suite = json.loads(suite_files()["profiles"].read_text())
+    short = {"column": "profile_id", "max_value": 8}
+    suite["expectations"] += [
+        {"type": "expect_column_value_lengths_to_be_between", "kwargs": short, "severity": "warning"},
+        {"type": "expect_rows_to_satisfy", "kwargs": {"rule": "destination IS NOT NULL"}, "meta": {"check": "sent"}},
+    ]
+    (tmp_path / "suite.json").write_text(json.dumps(suite))
+    ready.tables.create("matches")
+    run = audit_matches.audited_run(ready.tables, staged_run(ready.tables, DAY, ready.run_id), sample=10, seed=0)
+    run.__dict__["file_findings"] = defaultdict(lambda: counted(0))
+    (found,) = validate(run, audit_matches.frames(run), {"profiles": tmp_path / "suite.json"})
+    failed = {verdict.check: verdict for verdict in found.verdicts if not verdict.success}
+    assert set(failed) == {"expect_column_value_lengths_to_be_between(profile_id)", "sent"}
+    lengths = failed["expect_column_value_lengths_to_be_between(profile_id)"]
+    assert (lengths.severity, lengths.unexpected) == ("warning", 13)
+    assert failed["sent"].severity == "critical"
+    assert "profile_id captions" in failed["sent"].message

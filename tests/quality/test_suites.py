@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from quality.test_damage import COMMITTED, READ
+from quality.test_gate import DEFECTS, UNUSUAL
 from winnow.errors import DataError
 from winnow.quality.suites import derived_expectations, load_suite, suite_files, with_derived, written
 from winnow.tables import contract, table_names
@@ -39,6 +41,21 @@ def test_a_contract_implies_columns_key_sets_rules_and_references() -> None:
     assert found["xpath_id_known"]["kwargs"] == {"column": "xpath_id", "table": "profile_patterns", "key": "xpath_id"}
     staged = {row["meta"]["check"]: row["kwargs"] for row in derived_expectations(contract("matches_staged"))}
     assert staged["profiles_known"] == {"column": "profiles", "table": "profiles", "key": "profile_key"}
+
+
+def test_each_expectation_fails_in_some_test() -> None:
+    """None that cannot fail: the defects that are seeded name them all."""
+    seeded = {("matches_staged", check) for _, checks in DEFECTS for check in checks}
+    seeded |= {("matches_staged", check) for check in UNUSUAL}
+    seeded |= {(suite, check) for _, found in COMMITTED.values() for suite, checks in found.items() for check in checks}
+    for table, path in suite_files().items():
+        for row in json.loads(path.read_text())["expectations"]:
+            is_of_files = row["type"] == "expect_files_to_be_as_committed" and row["kwargs"]["table"] in {
+                *READ,
+                "matches",
+            }
+            is_of_columns = row["type"] == "expect_columns_to_fit_contract"  # one test serves all tables
+            assert is_of_files or is_of_columns or (table, row["meta"]["check"]) in seeded
 
 
 def suite_of(folder: Path, *expectations: dict[str, Any], name: str = "profiles") -> Path:

@@ -32,13 +32,14 @@ def facts() -> Facts:
         quarantine=[Bar("malformed", 100), Bar("too_deep", 28)],
         undecided=[],
         quality=[
-            Check("keys_unique", "matches_staged", "critical", True, "0 duplicates"),
-            Check("volume", "matches_staged", "warning", False, "20.0 matches a document, usually 12.1"),
+            Check("keys_unique", "matches_staged", "critical", True, "0 duplicates", 0.5),
+            Check("volume", "matches_staged", "warning", False, "20.0 matches a document, usually 12.1", 1.25),
         ],
         trends=[Trend("matches", dates, [float(value * value) for value in range(14)]), Trend("none", [], [])],
         common=[Bar("@lang = en", 99.5, "995 of 1,000 nodes"), Bar(f"note = {EVIL}", 12)],
         rare=[Bar("author = Smith", 40_000, "2 of 80,000 nodes")],
         sampled=1000,
+        data_docs="quality-2026-11-16-r.html",
     )
 
 
@@ -47,7 +48,7 @@ def test_the_page_needs_nothing_from_outside(facts: Facts) -> None:
     tree = html.fromstring(page)
     assert not tree.xpath("//script | //img | //iframe | //object")
     addresses = [value for element in tree.iter() for name, value in element.items() if name in {"src", "href"}]
-    assert addresses == ["data:,"]
+    assert addresses == ["data:,", "quality-2026-11-16-r.html"]
     assert "url(" not in page
     assert "@import" not in page
 

@@ -1,7 +1,7 @@
 """Audit what publishing the staged answers of a run would make of an interval; let nothing critical pass.
 
 Reads:  runs, matches_staged and the tables that the run has read, at its versions; documents, document_sources, matches
-Writes: quality_results
+Writes: quality_results; Data Docs, a page beside the reports
 
 Each table is validated by Great Expectations with its suite, `schemas/<table>/suite.json`. A failed expectation that is
 critical stops the run; a warning is published and shown.
@@ -23,6 +23,7 @@ from winnow.jobs.publish_matches import published, staged_run, still_required
 from winnow.jobs.report import RunReport
 from winnow.ledger import Mode
 from winnow.quality.audited_run import AuditedRun
+from winnow.quality.data_docs import write_data_docs
 from winnow.quality.suites import suite_files
 from winnow.quality.validation import Validation, Verdict, validate
 from winnow.tables import Lake, Tables, contract
@@ -55,13 +56,15 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     validations = validate(audited, frames(audited), suite_files())
     verdicts = [verdict for validation in validations for verdict in validation.verdicts]
     write_results(tables, row, verdicts)
+    docs = write_data_docs(config.lake, str(config.date), config.run_id, validations)
+    _log.info("Data Docs: _reports/%s", docs)
     report.seconds = seconds(validations)
     failed = [verdict for verdict in verdicts if not verdict.success]
     warnings = [verdict for verdict in failed if verdict.severity != "critical"]
     report.counts = {
         "expectations": len(verdicts),
         "met": len(verdicts) - len(failed),
-        "pairs evaluated again": audited.agreement.known,
+        "pairs evaluated again": audited.known_pairs,
         "warnings": len(warnings),
     } | {f"warning: {verdict.check}": verdict.unexpected for verdict in warnings}
     for verdict in warnings:
@@ -117,7 +120,7 @@ def frames(run: AuditedRun) -> dict[str, DataFrame]:
         "encoded_documents": run.encoded,
         "documents": run.read("documents"),
         "envelope_nodes": run.index.nodes,
-        "profiles": run.read("profiles").where("state = 'active'"),
+        "profiles": run.read("profiles"),
         "path_branches": run.read("path_branches"),
     }
 

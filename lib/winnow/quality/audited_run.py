@@ -95,6 +95,11 @@ class AuditedRun:
 
         return agreement(self)
 
+    @property
+    def known_pairs(self) -> int:
+        """How many pairs libxml2 has evaluated; none where it was not asked, or could not be."""
+        return self.agreement.known if "agreement" in self.__dict__ else 0
+
     @cached_property
     def file_findings(self) -> Mapping[str, Finding]:
         """What is wrong with the data files of each table, asked once."""

@@ -12,9 +12,13 @@ from great_expectations.execution_engine import SparkDFExecutionEngine
 from great_expectations.expectations.expectation import BatchExpectation
 from great_expectations.expectations.metrics.metric_provider import metric_partial
 from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
+from great_expectations.render import RenderedStringTemplateContent
+from great_expectations.render.components import LegacyDiagnosticRendererType, LegacyRendererType
+from great_expectations.render.renderer.renderer import renderer
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
+from winnow.errors import one_line
 from winnow.quality import audited_index, conservation, counting, volumes
 from winnow.quality.audited_run import AuditedRun, audited_run
 from winnow.quality.finding import Finding, counted
@@ -62,9 +66,38 @@ class RunExpectation(BatchExpectation):  # type: ignore[misc]
         start = time.perf_counter()
         batch = execution_engine.batch_manager.active_batch_data.dataframe
         finding = self.examine(audited_run(), batch, metrics)
-        details = {"examples": list(finding.examples), "seconds": time.perf_counter() - start}
+        details: dict[str, Any] = {"examples": list(finding.examples), "seconds": time.perf_counter() - start}
         shown = {"observed_value": finding.observed, "unexpected_count": finding.unexpected, "details": details}
         return {"success": self.accepts(finding), "result": shown}
+
+    @classmethod
+    @renderer(renderer_type=LegacyRendererType.PRESCRIPTIVE)  # type: ignore[untyped-decorator]
+    def _prescriptive_renderer(cls, configuration: Any = None, **_: Any) -> list[Any]:
+        """Says in Data Docs what is expected: the suite's words, or the expectation's own."""
+        return [rendered(configuration.description or cls.__doc__ or "", configuration.kwargs.get("rule", ""))]
+
+    @classmethod
+    @renderer(renderer_type=LegacyDiagnosticRendererType.UNEXPECTED_STATEMENT)  # type: ignore[untyped-decorator]
+    def _diagnostic_unexpected_statement_renderer(cls, result: Any = None, **_: Any) -> list[Any]:
+        """Shows examples in Data Docs, and why an expectation could not be told."""
+        if result is None or result.success:
+            return []
+        if (result.exception_info or {}).get("raised_exception"):
+            return [
+                rendered("it could not be told: ", one_line(RuntimeError(result.exception_info["exception_message"])))
+            ]
+        return [rendered("", example) for example in result.result["details"]["examples"]]
+
+
+def rendered(words: str, code: str) -> RenderedStringTemplateContent:
+    """Returns words and code for Data Docs, which escape what comes as parameters."""
+    parts = {"words": words, "code": code}
+    template = {
+        "template": "$words $code" if code else "$words",
+        "params": parts,
+        "styling": {"params": {"code": {"tag": "code"}}},
+    }
+    return RenderedStringTemplateContent(content_block_type="string_template", string_template=template)
 
 
 class ExpectRowsToSatisfy(RunExpectation):
@@ -102,13 +135,14 @@ class ExpectColumnsToFitContract(RunExpectation):
 
 
 class ExpectKeyToBeUnique(RunExpectation):
-    """No two rows have the same values in these columns."""
+    """No two rows, of all or of those that satisfy a condition, have the same values in these columns."""
 
     columns: list[str]
-    success_keys = ("columns",)
+    where: str = "true"
+    success_keys = ("columns", "where")
 
     def examine(self, run: AuditedRun, batch: DataFrame, metrics: dict[str, Any]) -> Finding:
-        return counting.repeated_keys(batch, self.columns)
+        return counting.repeated_keys(batch.where(self.where), self.columns)
 
 
 class ExpectValuesToBeKnown(RunExpectation):

@@ -1,5 +1,6 @@
 """Runs the suites over the frames of a run: Great Expectations' checkpoints, and verdicts in plain words."""
 
+import logging
 import os
 import time
 from collections.abc import Iterable, Mapping
@@ -48,6 +49,7 @@ def validate(run: AuditedRun, frames: Mapping[str, DataFrame], suites: Mapping[s
 
     from winnow.quality.suites import load_suite
 
+    logging.getLogger("great_expectations.data_context").setLevel(logging.WARNING)
     context = gx.get_context(mode="ephemeral")
     context.enable_analytics(False)
     context.variables.progress_bars = {"globally": False, "metric_calculations": False}

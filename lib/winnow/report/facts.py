@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from winnow.errors import DataError
+from winnow.quality.data_docs import page_name
 from winnow.query.database import connect
 from winnow.tables.lake import Lake
 
@@ -25,6 +26,7 @@ class Check(NamedTuple):
     severity: str
     success: bool
     message: str
+    seconds: float
 
 
 class Trend(NamedTuple):
@@ -52,6 +54,7 @@ class Facts(NamedTuple):
     common: list[Bar]  # values that most nodes of their label have, in percent
     rare: list[Bar]  # values that one in so many has
     sampled: int  # documents from which that is known
+    data_docs: str = ""  # the page beside this one; empty where there was no audit
 
 
 def gather(lake: Lake, date: dt.date, run_id: str | None = None) -> Facts:
@@ -91,6 +94,7 @@ def gather(lake: Lake, date: dt.date, run_id: str | None = None) -> Facts:
         _values(tables, "common"),
         _values(tables, "rare"),
         tables.one("selectivity", "SELECT max(sampled) FROM selectivity") or 0,
+        _data_docs(tables, date),
     )
 
 
@@ -198,11 +202,17 @@ def _values(tables: _Tables, end: str) -> list[Bar]:
 
 def _quality(tables: _Tables, date: dt.date) -> list[Check]:
     query = """
-        SELECT "check", "table", severity, success, message FROM quality_results WHERE match_date = $1
+        SELECT "check", "table", severity, success, message, seconds FROM quality_results WHERE match_date = $1
         AND staged_version = (SELECT max(staged_version) FROM quality_results WHERE match_date = $1)
         ORDER BY success, severity, "check"
     """
     return [Check(*row) for row in tables.all("quality_results", query, date)]
+
+
+def _data_docs(tables: _Tables, date: dt.date) -> str:
+    query = "SELECT run_id FROM quality_results WHERE match_date = $1 ORDER BY staged_version DESC LIMIT 1"
+    run = tables.one("quality_results", query, date)
+    return page_name(str(date), run) if run else ""
 
 
 def _verdict(quality: list[Check]) -> str:
