@@ -151,7 +151,8 @@ def seconds(validations: Iterable[Validation]) -> dict[str, float]:
 
 
 def refusal(row: Row, failed: list[Verdict]) -> DataError:
-    lines = "".join(f"\n  - {verdict.check} ({verdict.suite}): {verdict.message}" for verdict in failed)
+    causes_first = sorted(failed, key=lambda verdict: not verdict.check.startswith("files_"))  # others follow from them
+    lines = "".join(f"\n  - {verdict.check} ({verdict.suite}): {verdict.message}" for verdict in causes_first)
     return DataError(
         "gate_failed",
         f"what run {row.run_id} has staged must not be published for {row.match_date}:{lines}",
