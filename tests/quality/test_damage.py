@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 
 READ = (
     "documents", "document_sources", "encoded_documents", "profiles", "profile_patterns", "paths", "path_branches",
-    "branches", "index_partitions", "index_symbols", "envelope_nodes", "matches_staged",
+    "branches", "index_partitions", "index_symbols", "envelope_nodes", "selectivity", "matches_staged",
 )  # fmt: skip
 
 

@@ -37,13 +37,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def reports(args: argparse.Namespace) -> "Iterator[RunReport]":
-    lake = lake_of(args)
     if args.kind == "documents":
         from winnow.ingest.sources import require_input
 
         require_input(args.paths)  # before Spark, which takes seconds
         from winnow.jobs import ingest_documents
 
+        lake = lake_of(args)
         documents = ingest_documents.Config(lake=lake, paths=tuple(args.paths), date=args.date, options=_options(args))
         yield ingest_documents.run(session_of(args), documents)
     else:
@@ -51,6 +51,7 @@ def reports(args: argparse.Namespace) -> "Iterator[RunReport]":
         from winnow.jobs import ingest_profiles
 
         require_profile_file(args.file)
+        lake = lake_of(args)
         profiles = ingest_profiles.Config(lake=lake, file=args.file, retire_missing=args.retire_missing)
         yield ingest_profiles.run(session_of(args), profiles)
 
