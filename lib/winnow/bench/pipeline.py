@@ -5,6 +5,7 @@ profiles and the index are stated apart. One session does it all, and its first 
 """
 
 import datetime as dt
+import resource
 import shutil
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import Any
 
 from winnow.bench.floor import write_floor
 from winnow.bench.parsing import parse_all
+from winnow.bench.small_date import measure_small_dates
 from winnow.bench.synthetic_inputs import write_documents, write_profiles
 from winnow.tables import Lake
 
@@ -71,6 +73,8 @@ def run(folder: Path, *, documents: int, profiles: int, added: int, master: str)
         declare(file)
         result[name] = {"profiles": new, **ask()}
     result["asking_all_again"] = ask(full=True)
+    result["small_date"] = measure_small_dates(spark, lake, folder, DATE + dt.timedelta(days=1))
+    result["client_peak_megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     result["backfill_is_faster_by"] = result["asking_all_again"]["seconds"] / result["backfill"]["seconds"]
     return result
 

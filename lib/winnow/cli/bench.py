@@ -7,7 +7,7 @@ from typing import Any
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    kinds = parser.add_subparsers(dest="kind", required=True, metavar="match|profiles|ingest|pipeline|spark")
+    kinds = parser.add_subparsers(dest="kind", required=True, metavar="match|profiles|ingest|pipeline|growth|spark")
     match = kinds.add_parser("match", help="the matching core: workloads and engines beside lxml, on one thread")
     match.add_argument("--quick", action="store_true", help="a tenth of the profiles: minutes become seconds")
     match.add_argument("--corpora", type=Path, default=Path("../shared/corpora"), help="real documents, where present")
@@ -25,13 +25,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     pipeline.add_argument("--added", type=int, default=1000, help="profiles of the backfill")
     pipeline.add_argument("--folder", type=Path, default=Path(".winnow/bench"), help="where inputs and the lake go")
     pipeline.add_argument("--master", default="local[2]")
+    growth = kinds.add_parser("growth", help="the pipeline over several sizes, with a heap of 2 GB, and a plot")
+    growth.add_argument("--documents", type=int, nargs="+", default=[20_000, 200_000, 1_000_000])
+    growth.add_argument("--profiles", type=int, default=100_000)
+    growth.add_argument("--added", type=int, default=1000, help="profiles of the backfill")
+    growth.add_argument("--folder", type=Path, default=Path(".winnow/bench"), help="where inputs and lakes go")
+    growth.add_argument("--master", default="local[2]")
     spark = kinds.add_parser("spark", help="winnow.spark beside lxml parsing in the same session, and its memory")
     spark.add_argument("--documents", type=int, default=200_000)
     spark.add_argument("--profiles", type=int, default=100_000)
     spark.add_argument("--many", type=int, default=1_000_000, help="profiles of the index whose memory is measured")
     spark.add_argument("--folder", type=Path, default=Path(".winnow/bench"), help="where inputs and indexes go")
     spark.add_argument("--master", default="local[2]")
-    for kind in (match, profiles, ingest, pipeline, spark):
+    for kind in (match, profiles, ingest, pipeline, growth, spark):
         kind.add_argument("--json", action="store_true", help="for machines")
 
 
@@ -51,6 +57,11 @@ def _measure(args: argparse.Namespace) -> dict[str, Any]:
 
         sizes = {"documents": args.documents, "profiles": args.profiles, "added": args.added}
         return pipeline.run(args.folder, master=args.master, **sizes)
+    if args.kind == "growth":
+        from winnow.bench import growth
+
+        sizes = {"sizes": args.documents, "profiles": args.profiles, "added": args.added}
+        return growth.run(args.folder, master=args.master, **sizes)
     if args.kind == "spark":
         from winnow.bench import spark
 
