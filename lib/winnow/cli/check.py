@@ -13,7 +13,6 @@ from typing import IO, Any
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="profiles as CSV or JSONL (.gz): profile_id, xpath, namespaces, …")
-    parser.add_argument("--json", action="store_true", help="one JSON object per profile, then one with the totals")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from winnow.cli.common import add_evaluation_arguments, binding, evaluation_of
+from winnow.cli.showing import painted
 
 if TYPE_CHECKING:
     from winnow.explain import Story
@@ -22,7 +23,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--namespace", type=binding, action="append", default=[], metavar="PREFIX=URI", help="may be repeated"
     )
     parser.add_argument("--ordered", action="store_true", help="sibling branches must match in document order")
-    parser.add_argument("--json", action="store_true", help="for machines")
     add_evaluation_arguments(parser)
 
 
@@ -54,7 +54,8 @@ def run(args: argparse.Namespace) -> int:
     if story.undecided:
         print(f"undecided  ({story.klass}): {story.undecided}")
     else:
-        print(f"{'matches' if story.matches else 'does not match'}  ({story.klass})")
+        verdict = painted("matches", "green") if story.matches else painted("does not match", "red")
+        print(f"{verdict}  ({story.klass})")
     for reason in story.reasons:
         print(f"  libxml2 decides because of {reason}")
     if not story.patterns:
