@@ -54,8 +54,8 @@ def run(args: argparse.Namespace) -> int:
     if story.undecided:
         print(f"undecided  ({story.klass}): {story.undecided}")
     else:
-        verdict = painted("matches", "green") if story.matches else painted("does not match", "red")
-        print(f"{verdict}  ({story.klass})")
+        answer = painted("matches", "green") if story.matches else painted("does not match", "red")
+        print(f"{answer}  ({story.klass})")
     for reason in story.reasons:
         print(f"  libxml2 decides because of {reason}")
     if not story.patterns:

@@ -16,10 +16,12 @@ from collections.abc import Sequence
 from winnow.cli.commands import COMMANDS, parse, top_parser
 from winnow.cli.showing import show_compilation
 from winnow.cli.storage import storage_error
-from winnow.errors import WinnowError, one_line, worker_error
+from winnow.errors import UsageError, WinnowError, one_line, worker_error
 
 __all__ = ["COMMANDS", "die_with_parent", "main", "parse"]
 INTERRUPTED = 130
+EXTRAS = dict.fromkeys(("pyspark", "deltalake", "duckdb", "great_expectations", "pandas", "jinja2"), "spark")
+EXTRAS["matplotlib"] = "figures"
 
 
 def die_with_parent() -> None:
@@ -62,6 +64,12 @@ def _run(words: list[str]) -> int:
         return _report(error, as_json=as_json)
     except BrokenPipeError:
         raise
+    except ModuleNotFoundError as error:
+        extra = EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        message = f"this needs {error.name}, which is not installed"
+        return _report(UsageError("not_installed", message, hint=f"pip install 'winnow[{extra}]'"), as_json=as_json)
     except Exception as error:
         if known := worker_error(error) or storage_error(error, _lake(words)):
             logging.getLogger(__name__).debug("where it was raised", exc_info=True)

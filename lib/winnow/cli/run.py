@@ -51,7 +51,7 @@ def summary(done: "Sequence[RunReport]") -> dict[str, Any]:
 
     >>> from winnow.jobs.report import RunReport
     >>> summary([RunReport("encode_documents", {"documents": 3}), RunReport("publish_matches", {"published": 2})])
-    {'documents': 3, 'matches': 2, 'undecided': 0, 'warnings': 0, 'seconds': 0.0, 'report': ''}
+    {'documents': 3, 'matches': 2, 'undecided': 0, 'warnings': 0, 'seconds': 0, 'report': ''}
     """
 
     def total(job: str, count: str) -> int:
@@ -62,7 +62,7 @@ def summary(done: "Sequence[RunReport]") -> dict[str, Any]:
         "matches": total("publish_matches", "published"),
         "undecided": total("publish_matches", "undecided"),
         "warnings": total("audit_matches", "warnings"),
-        "seconds": round(sum(sum(report.seconds.values()) for report in done), 1),
+        "seconds": round(sum(sum(report.seconds.values()) for report in done)),
         "report": next((report.place for report in done if report.place), ""),
     }
 
