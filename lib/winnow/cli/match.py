@@ -101,13 +101,10 @@ def _documents(files: list["File"], args: argparse.Namespace, unread: list[str])
     with tqdm(desc="matching", unit=" documents", **bar_options(args)) as bar:
         for file in files:
             for item in read_file(file, record_tag=args.record_tag, max_bytes=args.max_bytes, expansion=expansion):
-                place = item.place
-                name = place.source + (f"!{place.member}" if place.member else "")
-                name += f"#{place.record}" if place.record else ""
                 if item.refused:
-                    unread.append(f"{name}: {item.refused.reason}: {item.refused.message}")
+                    unread.append(f"{item.place.name}: {item.refused.reason}: {item.refused.message}")
                 else:
-                    yield name, item.content
+                    yield item.place.name, item.content
                 bar.update()
 
 
