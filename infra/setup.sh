@@ -59,15 +59,11 @@ if ! fresh .winnow/bootstrap "$(fingerprint infra/requirements/bootstrap.txt)"; 
 fi
 
 environment .venv infra/requirements/job.txt
-if ! fresh .venv/jars "$(fingerprint infra/jars.txt .venv/.winnow-stamp)"; then
-    echo "setup: resolving the Delta jars of infra/jars.txt"
-    .venv/bin/python infra/fetch_jars.py infra/jars.txt .venv/jars >.winnow/jars.log 2>&1 || { tail -20 .winnow/jars.log; die "the jars could not be resolved; the whole log is .winnow/jars.log"; }
-    fingerprint infra/jars.txt .venv/.winnow-stamp >.venv/jars/.winnow-stamp
-fi
 if ! fresh .venv/bin "$(fingerprint pyproject.toml .venv/.winnow-stamp)" || [ ! -x .venv/bin/winnow ]; then
     "$uv" pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation --editable .
     fingerprint pyproject.toml .venv/.winnow-stamp >.venv/bin/.winnow-stamp
 fi
+.venv/bin/winnow setup-jars --verbose >.winnow/jars.log 2>&1 || { tail -20 .winnow/jars.log; die "the jars could not be resolved; the whole log is .winnow/jars.log"; }
 mapfile -t sources < <(find lib/winnow -name '*.py' | sort)
 if ! fresh .winnow/kernels "$(fingerprint "${sources[@]}" .venv/.winnow-stamp)"; then
     .venv/bin/winnow setup-kernels

@@ -6,15 +6,16 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from winnow.answers import Answers, Match, RefusedDocument, RejectedProfile, UndecidedPair
     from winnow.matcher import Matcher
 
 __version__ = "0.1.0"
-__all__ = ["Matcher", "__version__"]
+__all__ = ["Answers", "Match", "Matcher", "RefusedDocument", "RejectedProfile", "UndecidedPair", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Matcher":
-        from winnow.matcher import Matcher
+    if name in __all__:
+        from winnow import matcher
 
-        return Matcher
+        return getattr(matcher, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,7 +5,9 @@ that no value passes; and where every branch is found but not on one node, that 
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from lxml import etree
 
 from winnow.deciding.judge import Judge, size_of
 from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
@@ -13,8 +15,14 @@ from winnow.deciding.profile import hybrid_of
 from winnow.deciding.undecided import Undecided
 from winnow.parsing import parse
 from winnow.xpath import Compiled, Node, Pattern, branches, compile_profile, pattern_text
+from winnow.xpath.cost import effort
+from winnow.xpath.functions import Type, type_of
+from winnow.xpath.parser import parse as parse_xpath
 from winnow.xpath.reference import Doc, candidates, chosen, pattern_holds, read
 from winnow.xpath.values import holds
+
+if TYPE_CHECKING:
+    from winnow.mistakes import Mistake
 
 _SHOWN = 60  # characters of a value
 
@@ -38,6 +46,8 @@ class Story(NamedTuple):
     reasons: tuple[str, ...]  # why libxml2 had to decide
     patterns: tuple[PatternStory, ...]
     undecided: str = ""  # why nobody knows whether it matches
+    selected: str = ""  # where it matches: the first node that the XPath selects, if it selects nodes
+    mistake: "Mistake | None" = None  # where it does not match: what would
 
 
 def explain(
@@ -66,7 +76,58 @@ def explain(
         matches = not isinstance(answer, Undecided) and answer >= 0
         undecided = f"{answer.reason}: {answer.message}" if isinstance(answer, Undecided) else ""
     reasons = tuple(f"{reason.code} (column {reason.column}): {reason.message}" for reason in compiled.reasons)
-    return Story(matches, compiled.klass.value, reasons, patterns, undecided)
+    told = Story(matches, compiled.klass.value, reasons, patterns, undecided)
+    if matches:
+        return told._replace(selected=selected(content, compiled, evaluation))
+    return told if undecided else told._replace(mistake=_mistake(content, xpath, namespaces, ordered=ordered))
+
+
+def selected(content: bytes, compiled: Compiled, evaluation: EvaluationLimits = DEFAULT_EVALUATION) -> str:
+    """Returns the location of the first node that an XPath selects; nothing where it selects none, or not surely soon.
+
+    >>> selected(b"<r><a/><a k='1'/></r>", compile_profile("//a/@k"))
+    '/r/a[2]/@k'
+    """
+    tree = parse_xpath(compiled.xpath).tree
+    if (
+        type_of(tree) is not Type.NODE_SET
+        or effort(tree, dict(compiled.namespaces)).of(size_of(content)) > evaluation.budget
+    ):
+        return ""
+    first = etree.XPath(f"({compiled.xpath})[1]", namespaces=dict(compiled.namespaces) or None, regexp=False)
+    found = cast("list[Any]", first(parse(content)))
+    return _location(found[0]) if found else ""
+
+
+def _location(node: Any) -> str:
+    """The location of a node of libxml2, as `winnow.encoding.locate` writes it."""
+    if not isinstance(node, etree._Element):
+        owner = node.getparent()
+        if getattr(node, "is_attribute", False):
+            return f"{_location(owner)}/@{_step(node.attrname)}"
+        if getattr(node, "is_tail", False):
+            before = [owner, *owner.itersiblings(preceding=True)]
+            parent = owner.getparent()
+            texts = sum(sibling.tail is not None for sibling in before) + (parent.text is not None)
+            return f"{_location(parent)}/text()[{texts}]"
+        return f"{_location(owner)}/text()[1]"
+    if not isinstance(node.tag, str):
+        return ""
+    parent = node.getparent()
+    if parent is None:
+        return f"/{_step(node.tag)}"
+    same = 1 + sum(1 for _ in node.itersiblings(node.tag, preceding=True))
+    return f"{_location(parent)}/{_step(node.tag)}[{same}]"
+
+
+def _step(name: str) -> str:
+    return name.replace("{", "Q{", 1)
+
+
+def _mistake(content: bytes, xpath: str, namespaces: dict[str, str] | None, *, ordered: bool) -> "Mistake | None":
+    from winnow.mistakes import find_mistakes  # its kernels are needed for this alone
+
+    return next(find_mistakes([("", xpath, namespaces, ordered)], [("", content)]), None)
 
 
 def _pattern(pattern: Pattern, document: Doc, compiled: Compiled) -> PatternStory:

@@ -9,12 +9,14 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from threading import RLock
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from winnow import engines
+from winnow.answers import Answers, Match, RefusedDocument, RejectedProfile, UndecidedPair
 from winnow.arrays.types import Bytes, Ints, Longs
 from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
 from winnow.deciding.undecided import Undecided
@@ -27,45 +29,22 @@ from winnow.engines.profiles import ProfileTable
 from winnow.engines.selected import match_selected
 from winnow.engines.verification.hybrid import HybridProfile, Pairs, decide, hybrid_of
 from winnow.errors import UsageError
+from winnow.given import Document, Profiles, Row, read_documents, read_profiles_of
 from winnow.ingest.accept import DEFAULT_LIMITS, Limits, Refused
 from winnow.values.guard import ValueGuard
 from winnow.xpath import Pattern, Rejected, compile_profile
 
-Profile: TypeAlias = tuple[Any, ...] | Mapping[str, Any]
-Document: TypeAlias = bytes | tuple[str, bytes]
+__all__ = ["Answers", "BatchMatches", "Match", "Matcher", "RefusedDocument", "RejectedProfile", "UndecidedPair"]
 
 _BATCH_DOCUMENTS, _BATCH_BYTES = 1024, 8 << 20
 _CHUNK = 1 << 15
 
 
-class Match(NamedTuple):
-    document: str | int  # its name, or its number when it came without one
-    profile_id: str
-    witness: str
+class NotAnswered(NamedTuple):
+    """What some documents gave instead of answers."""
 
-
-class RejectedProfile(NamedTuple):
-    profile_id: str
-    code: str
-    message: str
-    column: int = 0
-
-
-class RefusedDocument(NamedTuple):
-    document: str | int
-    reason: str
-    message: str
-    line: int = 0
-    column: int = 0
-
-
-class UndecidedPair(NamedTuple):
-    """Neither a match nor a miss: libxml2 was stopped, or could not say."""
-
-    document: str | int
-    profile_id: str
-    reason: str
-    message: str
+    refused: list[RefusedDocument]
+    undecided: list[UndecidedPair]
 
 
 class BatchMatches(NamedTuple):
@@ -85,13 +64,28 @@ class BatchMatches(NamedTuple):
 class Matcher:
     """Which of these XPath profiles does each of these XML documents satisfy?
 
-    A profile is `(profile_id, xpath[, namespaces[, ordered]])` or a mapping with these names. What cannot be taken is
-    reported, not raised: profiles in `rejected`, documents in `refused`, pairs that took too long in `undecided`.
+    Profiles are tuples `(profile_id, xpath[, namespaces[, ordered]])`, mappings with these names, a table with these
+    columns (Arrow, pandas, Polars), or the path of a CSV or JSONL file. Documents are bytes, text, paths, file objects,
+    or `(name, one of these)`. Data that cannot be taken is reported, not raised: profiles in `rejected`, documents in
+    `refused`, pairs that took too long in `undecided`; what is no profile or document at all raises `UsageError`.
+
+    A matcher may be used by several threads; one of them works at a time. Processes share none: each makes its own.
+
+    What this class documents stays; the methods for batches are for Winnow's own jobs.
+
+    >>> matcher = Matcher([{"profile_id": "p", "xpath": "//n:b", "namespaces": {"n": "urn:n"}}, ("q", "/a")])
+    >>> for match in matcher.match(["<a/>", ("x.xml", "<a xmlns='urn:n'><b/></a>")]):
+    ...     print(*match)
+    0 q /a
+    x.xml p /Q{urn:n}a/Q{urn:n}b[1]
+    >>> Matcher([{"id": "p", "xpath": "//b"}])
+    Traceback (most recent call last):
+    winnow.errors.UsageError: bad_profile: profile 0 has the fields id, xpath; it needs profile_id and xpath
     """
 
     def __init__(
         self,
-        profiles: Iterable[Profile] = (),
+        profiles: Profiles = (),
         *,
         engine: str = engines.DEFAULT_ENGINE,
         limits: Limits = DEFAULT_LIMITS,
@@ -112,6 +106,7 @@ class Matcher:
         self._profiles = ProfileTable()
         self._guard: ValueGuard | None = None
         self._hybrid: dict[int, HybridProfile] = {}
+        self._one_at_a_time = RLock()
         self._is_hybrid: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)
         self.add(profiles)
 
@@ -124,15 +119,21 @@ class Matcher:
         """By slot; retired profiles keep theirs."""
         return self._profiles.ids
 
-    def add(self, profiles: Iterable[Profile]) -> list[RejectedProfile]:
-        """Take further profiles; those that were rejected, which `rejected` lists, too."""
-        self._guard = None
-        before = len(self.rejected)
-        rest = iter(profiles)
-        while chunk := list(islice(rest, _CHUNK)):
-            self._add(chunk)
-        self._mark_hybrid()
-        return self.rejected[before:]
+    def add(self, profiles: Profiles) -> list[RejectedProfile]:
+        """Takes further profiles; returns those that were rejected, which `rejected` lists, too.
+
+        >>> matcher = Matcher([("p", "//a")])
+        >>> [profile.code for profile in matcher.add([("p", "//b"), ("q", "//b["), ("r", "//c")])], len(matcher)
+        (['duplicate_id', 'syntax_error'], 2)
+        """
+        with self._one_at_a_time:
+            self._guard = None
+            before = len(self.rejected)
+            rest = read_profiles_of(profiles, self.rejected.append)
+            while chunk := list(islice(rest, _CHUNK)):
+                self._add(chunk)
+            self._mark_hybrid()
+            return self.rejected[before:]
 
     def adopt(
         self, profile_ids: list[str], alternatives: Ints, patterns: Ints, hybrid: Mapping[str, HybridProfile]
@@ -157,16 +158,37 @@ class Matcher:
         self._profiles.subscribed(len(self.engine.store))
 
     def retire(self, profile_ids: Iterable[str]) -> None:
-        """Forget profiles; their ids may be used again."""
-        wanted = list(dict.fromkeys(profile_ids))
-        unknown = [profile_id for profile_id in wanted if profile_id not in self._profiles]
-        if unknown:
-            raise UsageError("unknown_profile", f"no profile {unknown[0]!r} to retire", hint="nothing was retired")
-        self.engine.retire(self._profiles.retire(wanted))
+        """Forgets profiles; their ids may be used again.
 
-    def match(self, documents: Iterable[Document], *, trusted: bool = False) -> Iterator[Match]:
-        """Matches in the order of the documents. `trusted`: they were accepted before, so nobody need judge them."""
-        for names, found in self.match_batches(documents, trusted=trusted):
+        >>> matcher = Matcher([("p", "//a"), ("q", "//b")])
+        >>> matcher.retire(["p"])
+        >>> [match.profile_id for match in matcher.match([b"<a><b/></a>"])]
+        ['q']
+
+        Raises:
+            UsageError: there is no such profile; none was retired.
+        """
+        with self._one_at_a_time:
+            wanted = list(dict.fromkeys(profile_ids))
+            unknown = [profile_id for profile_id in wanted if profile_id not in self._profiles]
+            if unknown:
+                raise UsageError("unknown_profile", f"no profile {unknown[0]!r} to retire", hint="nothing was retired")
+            self.engine.retire(self._profiles.retire(wanted))
+
+    def match(self, documents: Iterable[Document], *, trusted: bool = False) -> Answers:
+        """Returns the matches in the order of the documents, found as they are asked for.
+
+        `trusted`: the documents were accepted before, so nobody need judge them.
+
+        >>> answers = Matcher([("p", "//b")]).match([b"<a><b/></a>", b"<a><b></a>"])
+        >>> next(answers).witness, list(answers), answers.refused[0].reason
+        ('/a/b[1]', [], 'malformed')
+        """
+        own = NotAnswered([], [])
+        return Answers(self._matches(documents, own, trusted=trusted), *own)
+
+    def _matches(self, documents: Iterable[Document], own: NotAnswered, *, trusted: bool) -> Iterator[Match]:
+        for names, found in self._match_batches(documents, own, trusted=trusted):
             places = locate(found.batch, found.witnesses, paths=self.paths, vocabulary=self.vocabulary)
             rows = zip(found.documents.tolist(), found.profiles.tolist(), places, strict=True)
             yield from (Match(names[document], self.profile_ids[slot], place) for document, slot, place in rows)
@@ -175,15 +197,32 @@ class Matcher:
         self, documents: Iterable[Document], *, trusted: bool = False
     ) -> Iterator[tuple[list[str | int], BatchMatches]]:
         """As `match`: batch by batch the names of the documents and the matches as flat arrays."""
-        for given_names, given in _batches(documents):
-            names, contents, batch = self._encode(given_names, given, trusted=trusted)
-            if not names:
-                continue
-            found = self._match(batch, contents.__getitem__)
-            self.refused += [RefusedDocument(names[d], "malformed", "not well-formed") for d in found.malformed]
-            given_up = zip(*found[-3:], strict=True)
-            self.undecided += [UndecidedPair(names[d], self.profile_ids[slot], *why) for d, slot, why in given_up]
+        return self._match_batches(documents, NotAnswered([], []), trusted=trusted)
+
+    def _match_batches(
+        self, documents: Iterable[Document], own: NotAnswered, *, trusted: bool
+    ) -> Iterator[tuple[list[str | int], BatchMatches]]:
+        """What is refused or undecided goes to `own`, and to the lists of the matcher."""
+        for given_names, given in _batches(read_documents(documents, self._refused_by(own))):
+            with self._one_at_a_time:
+                names, contents, batch = self._encode(given_names, given, own, trusted=trusted)
+                if not names:
+                    continue
+                found = self._match(batch, contents.__getitem__)
+                for document in found.malformed:
+                    self._refused_by(own)(RefusedDocument(names[document], "malformed", "not well-formed"))
+                given_up = zip(*found[-3:], strict=True)
+                pairs = [UndecidedPair(names[d], self.profile_ids[slot], *why) for d, slot, why in given_up]
+                self.undecided += pairs
+                own.undecided.extend(pairs)
             yield names, found
+
+    def _refused_by(self, own: NotAnswered) -> Callable[[RefusedDocument], None]:
+        def refuse(document: RefusedDocument) -> None:
+            self.refused.append(document)
+            own.refused.append(document)
+
+        return refuse
 
     def match_contents(self, contents: list[bytes]) -> BatchMatches:
         """One batch of accepted documents."""
@@ -210,7 +249,7 @@ class Matcher:
         return bool(self._hybrid)
 
     def _encode(
-        self, names: list[str | int], contents: list[bytes], *, trusted: bool
+        self, names: list[str | int], contents: list[bytes], own: NotAnswered, *, trusted: bool
     ) -> tuple[list[str | int], list[bytes], EncodedBatch]:
         """Encode a batch; refused documents leave it and go to `refused`."""
         values = self.engine.needs_values
@@ -220,7 +259,7 @@ class Matcher:
         if not refused:
             return names, contents, batch
         for document, (reason, message, line, column) in refused.items():
-            self.refused.append(RefusedDocument(names[document], reason.value, message, line, column))
+            self._refused_by(own)(RefusedDocument(names[document], reason.value, message, line, column))
         kept = [document for document in range(len(names)) if document not in refused]
         batch = select_documents(batch, np.array(kept, np.int64))
         return [names[document] for document in kept], [contents[document] for document in kept], batch
@@ -229,14 +268,13 @@ class Matcher:
         self._is_hybrid = np.zeros(self._profiles.slots, np.bool_)
         self._is_hybrid[list(self._hybrid)] = True
 
-    def _add(self, profiles: list[Profile]) -> None:
+    def _add(self, profiles: list[Row]) -> None:
         ids: list[str] = []
         counts: list[int] = []
         patterns: list[Pattern] = []
         first = len(self.profile_ids)
         taken: set[str] = set()
-        for profile in profiles:
-            profile_id, xpath, namespaces, ordered = _fields(profile)
+        for profile_id, xpath, namespaces, ordered in profiles:
             if profile_id in self._profiles or profile_id in taken:
                 self.rejected.append(RejectedProfile(profile_id, "duplicate_id", "a profile with this id is live"))
                 continue
@@ -303,12 +341,11 @@ class Matcher:
         )
 
 
-def _batches(documents: Iterable[Document]) -> Iterator[tuple[list[str | int], list[bytes]]]:
+def _batches(documents: Iterator[tuple[str | int, bytes]]) -> Iterator[tuple[list[str | int], list[bytes]]]:
     names: list[str | int] = []
     contents: list[bytes] = []
     size = 0
-    for number, document in enumerate(documents):
-        name, content = (number, document) if isinstance(document, bytes) else document
+    for name, content in documents:
         names.append(name)
         contents.append(content)
         size += len(content)
@@ -317,13 +354,6 @@ def _batches(documents: Iterable[Document]) -> Iterator[tuple[list[str | int], l
             names, contents, size = [], [], 0
     if names:
         yield names, contents
-
-
-def _fields(profile: Profile) -> tuple[str, str, Mapping[str, str] | None, bool]:
-    if isinstance(profile, Mapping):
-        profile = tuple(profile.get(name) for name in ("profile_id", "xpath", "namespaces", "ordered"))
-    profile_id, xpath, namespaces, ordered = (*profile, None, None)[:4]
-    return str(profile_id), str(xpath), namespaces, bool(ordered)
 
 
 def _sum(total: Funnel, call: Funnel) -> Funnel:

@@ -133,8 +133,7 @@ def test_wrong_values_are_refused_at_once(
     folder: Path, option: str, value: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for words in (["match", "x", "--profiles", "x"], ["ingest", "documents", "x", "--date", "2026-11-16"]):
-        with pytest.raises(SystemExit, match="2"):
-            main([*words, option, value])
+        assert main([*words, option, value]) == 2
         assert f"argument {option}: {value!r} is not" in capfd.readouterr().err
 
 
@@ -149,11 +148,11 @@ def test_wrong_lakes_and_addresses(folder: Path, capfd: pytest.CaptureFixture[st
 
 def test_the_unexpected_is_one_sentence(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     def fail(_: object) -> int:
-        raise PermissionError(13, "Permission denied", "/x")
+        raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr("winnow.cli.check.run", fail)
     assert main(["check", "x.csv"]) == 1
-    assert "winnow: PermissionError: [Errno 13] Permission denied: '/x'" in capfd.readouterr().err
+    assert "winnow: ZeroDivisionError: division by zero (WINNOW_LOG=DEBUG shows where)" in capfd.readouterr().err
 
 
 def test_an_interrupted_output_leaves_no_file(folder: Path) -> None:
@@ -202,8 +201,7 @@ def test_explain_on_the_command_line(folder: Path, capfd: pytest.CaptureFixture[
     assert "/order/item[2]/@price" in out
     assert "fails at p:nothing" in out
     assert "syntax_error: column 8: " in err
-    with pytest.raises(SystemExit, match="2"):
-        main(["explain", document, "--profile", "//p:a", "--namespace", "p"])
+    assert main(["explain", document, "--profile", "//p:a", "--namespace", "p"]) == 2
     assert "'p' is not PREFIX=URI" in capfd.readouterr().err
     assert main(["explain", document, "--profile", "//item", "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["patterns"][0]["branches"][0]["finding"] == "/order/item[1]"

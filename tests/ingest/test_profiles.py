@@ -94,7 +94,7 @@ def test_gzip_and_wrong_calls(tmp_path: Path) -> None:
     path = tmp_path / "p.jsonl.gz"
     assert read(path, gzip.compress(b'{"profile_id": "a", "xpath": "//a"}')).profiles.num_rows == 1
     for name, content, words in (
-        ("p.csv", "id,path\n", "lacks"),
+        ("p.csv", "id,path\n", "has the columns id, path; it needs profile_id and xpath"),
         ("p.csv", "profile_id,xpath,xpath\n", "twice"),
         ("p.txt", "", "neither CSV nor JSONL"),
     ):

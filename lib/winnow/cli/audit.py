@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from winnow.cli.common import add_lake_arguments, date, lake_of, positive, session_of
+from winnow.cli.showing import show_all
 from winnow.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,8 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    for report in reports(args):
-        print(report.render(), flush=True)
+    show_all(args, reports(args))
     return 0
 
 

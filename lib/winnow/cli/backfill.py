@@ -1,7 +1,6 @@
 """`winnow backfill`: new profiles over history, with a dry run that says what it would cost."""
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from winnow.cli.common import (
     named_dates,
     session_of,
 )
+from winnow.cli.showing import show, show_all
 
 if TYPE_CHECKING:
     from winnow.jobs.report import RunReport
@@ -26,16 +26,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profiles", metavar="GLOB", help="only profiles whose id is like this")
     parser.add_argument("--dry-run", action="store_true", help="say how many documents and pairs; publish nothing")
     parser.add_argument("--no-audit", action="store_true", help="publish without asking the quality gate")
-    parser.add_argument("--json", action="store_true", help="the dry run for machines")
     add_lake_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    done = list(_shown(args))
+    done = list(reports(args)) if args.dry_run else show_all(args, reports(args))
     if not done:
-        print("no documents in these dates; nothing to do")
+        show(args, "no documents in these dates; nothing to do", [])
     elif args.dry_run:
-        print(json.dumps([{"date": row.job, **row.counts} for row in done]) if args.json else _table(done))
+        show(args, _table(done), [{"date": row.job, **row.counts} for row in done])
     return 0
 
 
@@ -60,13 +59,6 @@ def reports(args: argparse.Namespace) -> "Iterator[RunReport]":
         return
     config = pipeline.Config(lake=lake, dates=dates, run_id=run_id, engine=args.engine, only=args.profiles)
     yield from pipeline.run(spark, config, None if args.no_audit else gate_of(spark, lake))
-
-
-def _shown(args: argparse.Namespace) -> "Iterator[RunReport]":
-    for report in reports(args):
-        if not args.dry_run:
-            print(report.render(), flush=True)
-        yield report
 
 
 def _table(rows: "Sequence[RunReport]") -> str:

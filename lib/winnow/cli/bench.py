@@ -1,9 +1,11 @@
 """`winnow bench`: measurements as ratios in one run."""
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
+
+from winnow.cli.commands import add_output_arguments
+from winnow.cli.showing import show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,12 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     spark.add_argument("--folder", type=Path, default=Path(".winnow/bench"), help="where inputs and indexes go")
     spark.add_argument("--master", default="local[2]")
     for kind in (match, profiles, ingest, pipeline, growth, layout, spark):
-        kind.add_argument("--json", action="store_true", help="for machines")
+        add_output_arguments(kind)
 
 
 def run(args: argparse.Namespace) -> int:
     result = _measure(args)
-    print(json.dumps(result) if args.json else "\n".join(_lines(result)))
+    show(args, "\n".join(_lines(result)), result)
     return 0
 
 

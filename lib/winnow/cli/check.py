@@ -10,10 +10,25 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
+from winnow.cli.common import positive, tag
+from winnow.cli.showing import show
+
+SAMPLE = 1000  # documents
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="profiles as CSV or JSONL (.gz): profile_id, xpath, namespaces, …")
-    parser.add_argument("--json", action="store_true", help="one JSON object per profile, then one with the totals")
+    parser.add_argument(
+        "--documents",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a sample: files, folders, globs, archives; profiles that match none of it are looked at for mistakes",
+    )
+    parser.add_argument("--record-tag", type=tag, help="split container files: each element of this name is a document")
+    parser.add_argument(
+        "--sample", type=positive, default=SAMPLE, metavar="N", help=f"documents that are read ({SAMPLE})"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -27,7 +42,26 @@ def run(args: argparse.Namespace) -> int:
         codes.update({reason["code"] for reason in finding["reasons"]})
         _write(finding, sys.stdout, as_json=args.json)
     _write_totals(totals, codes, sys.stdout, as_json=args.json)
+    if args.documents:
+        _look_for_mistakes(args, file.profiles.to_pylist())
     return 3 if totals["rejected"] else 0
+
+
+def _look_for_mistakes(args: argparse.Namespace, profiles: list[dict[str, Any]]) -> None:
+    """Says of profiles that match no document of the sample what would match some."""
+    from winnow.cli.explain import mistake_lines
+    from winnow.generate.sources import read_named_samples
+    from winnow.mistakes import find_mistakes
+
+    documents = read_named_samples(args.documents, args.sample, args.record_tag)
+    rows = ((row["profile_id"], row["xpath"], dict(row["namespaces"]), row["ordered"]) for row in profiles)
+    found = 0
+    for mistake in find_mistakes(rows, documents):
+        found += 1
+        lines = "".join(f"\n    {line}" for line in mistake_lines(mistake))
+        head = f"{mistake.profile_id}  matches none of {len(documents):,} documents"
+        show(args, f"{head}{lines}  ({mistake.documents:,} of them)", {"mistake": mistake._asdict()})
+    show(args, f"{found:,} profiles are probably mistaken", {"mistakes": found, "documents": len(documents)})
 
 
 def _findings(

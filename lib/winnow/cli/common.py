@@ -18,13 +18,18 @@ if TYPE_CHECKING:
 
 
 def add_lake_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    group = parser.add_argument_group("where")
+    group.add_argument(
         "--lake",
+        default=argparse.SUPPRESS,  # what stands before the command counts, too
         help="a folder, s3a://bucket/lake or catalog.schema of the tables (default: WINNOW_LAKE or .winnow/lake)",
     )
-    parser.add_argument(
-        "--master", help="Spark master, or sc://host:port of a Connect server (default: WINNOW_MASTER or local[*])"
+    group.add_argument(
+        "--master",
+        default=argparse.SUPPRESS,
+        help="Spark master, or sc://host:port of a Connect server (default: WINNOW_MASTER or local[*])",
     )
+    parser.set_defaults(has_lake=True)
 
 
 def lake_of(args: argparse.Namespace) -> "Lake":

@@ -4,11 +4,18 @@ import argparse
 from pathlib import Path
 
 from winnow.cli.common import add_lake_arguments, date, lake_of
+from winnow.cli.showing import show, show_all
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--date", required=True, type=date, help="the data interval, e.g. 2026-11-16")
-    parser.add_argument("--to", type=Path, default=Path(".winnow/deliveries"), help="folder; files go to TO/DATE/")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path(".winnow/deliveries"),
+        metavar="FOLDER",
+        help="files go to FOLDER/DATE/ (default: .winnow/deliveries)",
+    )
     parser.add_argument("--destination", help="only this one")
     add_lake_arguments(parser)
 
@@ -16,7 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from winnow.query import deliver
 
-    config = deliver.Config(lake=lake_of(args), date=args.date, folder=args.to, destination=args.destination)
-    print(deliver.run(config).render())
-    print(f"  in {args.to / str(args.date)}")
+    config = deliver.Config(lake=lake_of(args), date=args.date, folder=args.output, destination=args.destination)
+    show_all(args, [deliver.run(config)])
+    place = args.output / str(args.date)
+    show(args, f"  in {place}", {"place": str(place)})
     return 0

@@ -1,12 +1,13 @@
 """`winnow generate sample|dtd|documents|profiles`: something to try things on, the same bytes for the same seed."""
 
 import argparse
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from winnow.cli.commands import add_output_arguments
 from winnow.cli.common import positive, share
+from winnow.cli.showing import bar_options, show
 
 if TYPE_CHECKING:
     from winnow.generate.guide import Guide
@@ -28,6 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     dtd.add_argument("--seed", type=int, default=1, help="another seed gives another DTD of the same shape")
     _document_arguments(kinds.add_parser("documents", help="valid documents of any DTD"))
     _profile_arguments(kinds.add_parser("profiles", help="profiles that fit a DTD, or documents"))
+    for kind in kinds.choices.values():
+        add_output_arguments(kind)
 
 
 def _document_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,7 +87,8 @@ def _sample(args: argparse.Namespace) -> int:
     from winnow.generate.sample import write_sample
 
     made = write_sample(args.folder, documents=args.documents, profiles=args.profiles, seed=args.seed)
-    print(f"documents  {made.documents}\ncontainer  {made.container} (--record-tag trade)\nprofiles   {made.profiles}")
+    text = f"documents  {made.documents}\ncontainer  {made.container} (--record-tag trade)\nprofiles   {made.profiles}"
+    show(args, text, made._asdict())
     return 0
 
 
@@ -108,8 +112,8 @@ def _documents(args: argparse.Namespace) -> int:
 
     check_documents(args.output)
     documents = _made_documents(args, args.documents)
-    write_documents(args.output, _shown(documents, "documents", args.documents))
-    print(f"documents  {args.output}")
+    write_documents(args.output, _shown(args, documents, "documents", args.documents))
+    show(args, f"documents  {args.output}", {"documents": args.output})
     return 0
 
 
@@ -144,13 +148,14 @@ def _profiles(args: argparse.Namespace) -> int:
     if targets.are_set and not samples:
         samples = [content for _, content in _made_documents(args, args.sample)]
     mixture = Mixture(maker, args.profiles, samples, targets) if targets.are_set else maker.distinct()
-    made = _shown(take(iter(mixture), args.profiles), "profiles", args.profiles)
+    made = _shown(args, take(iter(mixture), args.profiles), "profiles", args.profiles)
     write_profiles(args.output, profile_rows(made, subscribers=args.subscribers))
-    print(f"profiles   {args.output}")
-    if isinstance(mixture, Mixture):
-        for what, wanted, got in zip(("documents", "profiles"), targets, mixture.reached, strict=True):
-            wish = "" if wanted is None else f", wanted {wanted:.1%}"
-            print(f"  {what + ' that match':<22} {got:>7.1%}{wish}")
+    reached = dict(zip(("documents", "profiles"), mixture.reached, strict=True)) if isinstance(mixture, Mixture) else {}
+    lines = [f"profiles   {args.output}"]
+    for wanted, (what, got) in zip(targets, reached.items(), strict=False):
+        wish = "" if wanted is None else f", wanted {wanted:.1%}"
+        lines.append(f"  {what + ' that match':<22} {got:>7.1%}{wish}")
+    show(args, "\n".join(lines), {"profiles": args.output, "match": reached})
     return 0
 
 
@@ -176,8 +181,7 @@ def _made_documents(args: argparse.Namespace, count: int) -> Iterator[tuple[str,
     return make_documents(makers, range(count))
 
 
-def _shown(items: Iterable[T], what: str, total: int) -> Iterator[T]:
+def _shown(args: argparse.Namespace, items: Iterable[T], what: str, total: int) -> Iterator[T]:
     from tqdm import tqdm
 
-    interval = 0.5 if sys.stderr.isatty() else 15.0
-    return iter(tqdm(items, desc=what, total=total, unit=f" {what}", delay=2.0, mininterval=interval))
+    return iter(tqdm(items, desc=what, total=total, unit=f" {what}", **bar_options(args)))

@@ -4,7 +4,9 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from winnow.cli.commands import add_output_arguments
 from winnow.cli.common import add_expansion_argument, add_lake_arguments, date, lake_of, positive, session_of, tag
+from winnow.cli.showing import show_all
 
 if TYPE_CHECKING:
     from winnow.jobs.report import RunReport
@@ -24,15 +26,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     documents.add_argument("--max-nodes", type=positive, help="refuse those with more")
     add_expansion_argument(documents)
     add_lake_arguments(documents)
+    add_output_arguments(documents)
     profiles = kinds.add_parser("profiles", help="CSV or JSONL with profile_id, xpath and optional columns")
     profiles.add_argument("file", metavar="FILE")
     profiles.add_argument("--retire-missing", action="store_true", help="retire profiles that FILE no longer holds")
     add_lake_arguments(profiles)
+    add_output_arguments(profiles)
 
 
 def run(args: argparse.Namespace) -> int:
-    (report,) = reports(args)
-    print(report.render())
+    (report,) = show_all(args, reports(args))
     return REFUSED_INPUT if args.kind == "profiles" and report.counts["rejected"] else 0
 
 

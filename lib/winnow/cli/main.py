@@ -1,6 +1,7 @@
 """`winnow`: one verb per need.
 
-Exit codes: 0 done, 1 failed, 2 wrong call, 3 done with refused input or undecided pairs, 65 bad data, 75 try again.
+Exit codes: 0 done, 1 failed, 2 wrong call, 3 done with refused input or undecided pairs, 65 bad data, 75 try again,
+130 interrupted.
 """
 
 import argparse
@@ -12,36 +13,15 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from winnow import __version__
-from winnow.errors import WinnowError, one_line, worker_error
+from winnow.cli.commands import COMMANDS, parse, top_parser
+from winnow.cli.showing import show_compilation
+from winnow.cli.storage import storage_error
+from winnow.errors import UsageError, WinnowError, one_line, worker_error
 
-# name -> (module, what it does). A module has add_arguments(parser) and run(args) -> exit code.
-COMMANDS = {
-    "ingest": ("winnow.cli.ingest", "bring documents or profiles into the lake"),
-    "run": ("winnow.cli.run", "encode, index, match and publish a date or a range"),
-    "backfill": ("winnow.cli.backfill", "ask new profiles of all history, or of a range"),
-    "query": ("winnow.cli.query", "published matches by document, profile, subscriber, destination, date, or SQL"),
-    "report": ("winnow.cli.report", "one page that tells what happened on a date"),
-    "deliver": ("winnow.cli.deliver", "what is to be sent, as JSONL per destination"),
-    "audit": ("winnow.cli.audit", "would the gate let the staged answers of a date pass?"),
-    "status": ("winnow.cli.status", "tables of the lake: version, rows, files, size"),
-    "match": ("winnow.cli.match", "match documents against profiles, in one process"),
-    "explain": ("winnow.cli.explain", "why a document satisfies a profile, or where it fails"),
-    "check": ("winnow.cli.check", "what the profile language makes of each profile"),
-    "bench": ("winnow.cli.bench", "measure, as ratios in one run"),
-    "reproduce": ("winnow.cli.reproduce", "the figures of the papers, measured again with every engine"),
-    "encode-documents": ("winnow.cli.steps", "job: documents to rows that engines read, and their paths"),
-    "sample-values": ("winnow.cli.steps", "job: how rare labels and values are, from a sample of all documents"),
-    "encode-profiles": ("winnow.cli.steps", "job: profiles to patterns and branches"),
-    "build-index": ("winnow.cli.steps", "job: branches to envelope trees in partitions"),
-    "join-paths": ("winnow.cli.steps", "job: new paths with all branches, new branches with all paths"),
-    "match-documents": ("winnow.cli.steps", "job: answer what is still open, into matches_staged"),
-    "publish-matches": ("winnow.cli.steps", "job: staged answers to matches and deliveries"),
-    "maintain": ("winnow.cli.steps", "OPTIMIZE, VACUUM and file counts of all tables"),
-    "connect-server": ("winnow.cli.connect_server", "a Spark Connect server on loopback for jobs that share a session"),
-    "generate": ("winnow.cli.generate", "make documents, profiles and DTDs, of any number, from a seed"),
-    "setup-kernels": ("winnow.cli.setup_kernels", "compile what is compiled for this machine, before the first run"),
-}
+__all__ = ["COMMANDS", "die_with_parent", "main", "parse"]
+INTERRUPTED = 130
+EXTRAS = dict.fromkeys(("pyspark", "deltalake", "duckdb", "great_expectations", "pandas", "jinja2"), "spark")
+EXTRAS["matplotlib"] = "figures"
 
 
 def die_with_parent() -> None:
@@ -53,36 +33,47 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
-def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """Returns the arguments of a command; only the module of the chosen command is imported, others may be heavy."""
-    parser = argparse.ArgumentParser(prog="winnow", description="Which XPath profiles does each XML document satisfy?")
-    parser.add_argument("--version", action="version", version=f"winnow {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, (module, what) in COMMANDS.items():
-        command = commands.add_parser(name, help=what, description=what)
-        if name in arguments:
-            importlib.import_module(module).add_arguments(command)
-    return parser.parse_args(arguments)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     die_with_parent()
-    args = parse(list(sys.argv[1:] if arguments is None else arguments))
-    logging.basicConfig(level=os.environ.get("WINNOW_LOG", "WARNING"), format="%(levelname)s %(name)s: %(message)s")
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words:
+        top_parser().print_help()
+        return 2
     try:
-        code: int = importlib.import_module(COMMANDS[args.command][0]).run(args)
-    except WinnowError as error:
-        return _report(error)
+        code = _run(words)
+        sys.stdout.flush()  # whoever reads our output may have left: that is known when it is written
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # impatience while the JVM ends would only add a trace
         print("winnow: interrupted; run the same command again to finish", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:  # whoever read our output has left, as `head` does; Python would complain once more at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    return code
+
+
+def _run(words: list[str]) -> int:
+    as_json = "--json" in words
+    try:
+        args = parse(words)
+        _configure_logging(args)
+        if not args.quiet:
+            show_compilation()
+        code: int = importlib.import_module(COMMANDS[args.command].module).run(args)
+    except WinnowError as error:
+        return _report(error, as_json=as_json)
+    except BrokenPipeError:
+        raise
+    except ModuleNotFoundError as error:
+        extra = EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        message = f"this needs {error.name}, which is not installed"
+        return _report(UsageError("not_installed", message, hint=f"pip install 'winnow[{extra}]'"), as_json=as_json)
     except Exception as error:
-        if raised := worker_error(error):
-            logging.getLogger(__name__).debug("in a worker", exc_info=True)
-            return _report(raised)
+        if known := worker_error(error) or storage_error(error, _lake(words)):
+            logging.getLogger(__name__).debug("where it was raised", exc_info=True)
+            return _report(known, as_json=as_json)
         # A person gets a sentence; a log keeps everything.
         level = logging.DEBUG if sys.stderr.isatty() else logging.ERROR
         logging.getLogger(__name__).log(level, "unexpected", exc_info=True)
@@ -91,9 +82,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _report(error: WinnowError) -> int:
-    print(f"winnow: {error}", file=sys.stderr)
-    if not sys.stderr.isatty():  # one line for machines: schedulers decide by it
+def _lake(words: list[str]) -> str:
+    """Returns where the tables of a call are, for a message; empty where it has none."""
+    args = parse(words)
+    if not getattr(args, "has_lake", False):
+        return ""
+    from winnow.cli.common import lake_of
+
+    return f"the lake {lake_of(args).location}"
+
+
+def _configure_logging(args: argparse.Namespace) -> None:
+    usual = "INFO" if args.verbose else "ERROR" if args.quiet else "WARNING"
+    level = os.environ.get("WINNOW_LOG", usual)
+    logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
+    for handler in logging.getLogger().handlers:
+        handler.setLevel(level)  # some libraries set levels of their own loggers
+    if args.verbose:
+        os.environ.setdefault("WINNOW_SPARK_LOG", "warn")
+
+
+def _report(error: WinnowError, *, as_json: bool) -> int:
+    """A person gets a sentence. Where nobody reads along, a line for machines is there, too: schedulers need it."""
+    if not as_json:
+        print(f"winnow: {error}", file=sys.stderr)
+    if as_json or not sys.stderr.isatty():
         record = {"code": error.code, "message": error.message, "hint": error.hint, "exit": error.exit_code}
         print(json.dumps({"winnow_error": record}), file=sys.stderr)
     return error.exit_code

@@ -1,6 +1,7 @@
 """`winnow match DOCUMENTS... --profiles FILE`: who satisfies which profiles, in one process, without Spark."""
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator
 from itertools import islice
@@ -15,6 +16,7 @@ from winnow.cli.common import (
     positive,
     tag,
 )
+from winnow.cli.showing import bar_options
 
 if TYPE_CHECKING:
     from winnow.ingest.sources import File
@@ -54,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
     files = list(list_files(args.documents))
     file = read_profiles(args.profiles)
     unread: list[str] = []
-    with open_output(args.output, DELIVERIES if args.destinations else MATCHES) as write:
+    columns = DELIVERIES if args.destinations else MATCHES
+    with open_output(args.output, columns, as_json=args.json) as write:
         profiles = file.profiles.to_pylist()
         documents = _documents(files, args, unread)
         rows = (
@@ -62,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         )
         while chunk := list(islice(rows, _CHUNK)):
             write(chunk)
-    return _summary(matcher, unread, file.rejected.to_pylist())
+    return _summary(args, matcher, unread, file.rejected.to_pylist())
 
 
 def _matches(matcher: "Matcher", profiles: list[Row], documents: Documents) -> Iterator[tuple[Any, ...]]:
@@ -95,20 +98,17 @@ def _documents(files: list["File"], args: argparse.Namespace, unread: list[str])
     from winnow.ingest.read import read_file
 
     expansion = expansion_of(args)
-    with tqdm(desc="matching", unit=" documents", delay=2.0, mininterval=0.5 if sys.stderr.isatty() else 15.0) as bar:
+    with tqdm(desc="matching", unit=" documents", **bar_options(args)) as bar:
         for file in files:
             for item in read_file(file, record_tag=args.record_tag, max_bytes=args.max_bytes, expansion=expansion):
-                place = item.place
-                name = place.source + (f"!{place.member}" if place.member else "")
-                name += f"#{place.record}" if place.record else ""
                 if item.refused:
-                    unread.append(f"{name}: {item.refused.reason}: {item.refused.message}")
+                    unread.append(f"{item.place.name}: {item.refused.reason}: {item.refused.message}")
                 else:
-                    yield name, item.content
+                    yield item.place.name, item.content
                 bar.update()
 
 
-def _summary(matcher: "Matcher", unread: list[str], bad_rows: list[dict[str, object]]) -> int:
+def _summary(args: argparse.Namespace, matcher: "Matcher", unread: list[str], bad_rows: list[Row]) -> int:
     refused = unread + [
         f"{r.document}: {r.reason}: {r.message}" + (f" (line {r.line}, column {r.column})" if r.line else "")
         for r in matcher.refused
@@ -120,6 +120,9 @@ def _summary(matcher: "Matcher", unread: list[str], bad_rows: list[dict[str, obj
     ]
     undecided = [f"{pair.document}: {pair.profile_id}: {pair.reason}: {pair.message}" for pair in matcher.undecided]
     said = {"document refused": refused, "profile rejected": rejected, "pair undecided": undecided}
+    status = 3 if refused or rejected or undecided else 0
+    if args.quiet:
+        return status
     for what, lines in said.items():
         for line in lines[:_SHOWN]:
             print(f"{what}: {line}", file=sys.stderr)
@@ -127,8 +130,13 @@ def _summary(matcher: "Matcher", unread: list[str], bad_rows: list[dict[str, obj
             print(f"{what}: … and {len(lines) - _SHOWN:,} more", file=sys.stderr)
     counts = {"profiles": len(matcher), "profiles rejected": len(rejected), "documents refused": len(refused)}
     counts |= {"pairs undecided": len(undecided)}
-    counts |= {name.replace("_", " "): count for name, count in matcher.funnel._asdict().items()}
-    width = max(map(len, counts))
-    for name, count in counts.items():
+    funnel = {name.replace("_", " "): count for name, count in matcher.funnel._asdict().items()}
+    if args.json:
+        print(json.dumps(counts | funnel), file=sys.stderr)
+        return status
+    shown = counts | funnel if args.verbose else {"matches": funnel["matches"], **counts}
+    told = {name: count for name, count in shown.items() if args.verbose or count or name in {"matches", "profiles"}}
+    width = max(map(len, told))
+    for name, count in told.items():
         print(f"  {name:<{width}}  {count:>14,}", file=sys.stderr)
-    return 3 if refused or rejected or undecided else 0
+    return status

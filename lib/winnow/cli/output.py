@@ -17,10 +17,10 @@ Write = Callable[[Sequence[tuple[Any, ...]]], None]
 
 
 @contextmanager
-def open_output(name: str, columns: Columns = MATCHES) -> Iterator[Write]:
-    """A function that takes chunks of rows with these columns."""
+def open_output(name: str, columns: Columns = MATCHES, *, as_json: bool = False) -> Iterator[Write]:
+    """A function that takes chunks of rows with these columns; `as_json` is about stdout."""
     if name == "-":
-        yield _csv(sys.stdout, columns)
+        yield _jsonl(sys.stdout, columns) if as_json else _csv(sys.stdout, columns)
         return
     target = Path(name)
     if target.suffix not in {".csv", ".jsonl", ".parquet"}:

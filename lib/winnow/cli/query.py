@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sql", help="one SELECT over the tables of the lake instead")
     parser.add_argument("--version", type=int, help="matches as of this version (time travel; see `winnow status`)")
     parser.add_argument("--limit", type=positive, help=f"rows (default: {SHOWN} on a terminal, else all)")
-    parser.add_argument("--format", choices=("table", "csv", "jsonl"), default="table")
+    parser.add_argument("--format", choices=("table", "csv", "jsonl"), help="default: table; --json is --format jsonl")
     add_lake_arguments(parser)
 
 
@@ -30,7 +30,8 @@ def run(args: argparse.Namespace) -> int:
     from winnow.query import matches
 
     wanted = {name: getattr(args, name) for name in matches.FILTERS}
-    limit = args.limit or (SHOWN if args.format == "table" else 0)
+    shape = args.format or ("jsonl" if args.json else "table")
+    limit = args.limit or (SHOWN if shape == "table" else 0)
     lake = lake_of(args)
     if lake.is_catalog and args.sql is None:
         from winnow.query import in_session
@@ -43,9 +44,9 @@ def run(args: argparse.Namespace) -> int:
         rows = matches.sql(lake, args.sql, version=args.version, limit=limit)
     else:
         rows = matches.matches(lake, wanted, version=args.version, limit=limit)
-    if args.format == "table":
+    if shape == "table":
         _print_table(rows.read_all(), limit)
-    elif args.format == "csv":
+    elif shape == "csv":
         _print_csv(rows)
     else:
         for batch in rows:

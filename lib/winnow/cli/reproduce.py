@@ -1,10 +1,10 @@
 """`winnow reproduce --quick`: the papers' figures, measured again with every engine."""
 
 import argparse
-import sys
 from pathlib import Path
 
 from winnow.cli.common import positive
+from winnow.cli.showing import bar_options, show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,14 +41,14 @@ def run(args: argparse.Namespace) -> int:
     scale: Scale = "full" if args.full else "quick"
     folder = args.folder / scale
     todo = tasks(figures, scale, folder)
-    interval = 0.5 if sys.stderr.isatty() else 15.0
     total = sum(len(task.figure.names) for task in todo)
-    with tqdm(total=total, unit=" measurements", mininterval=interval) as bar:
+    with tqdm(total=total, unit=" measurements", **bar_options(args)) as bar:
 
         def begin(task: Task, name: str) -> None:
             bar.set_description(f"{task.figure.name} at {task.x:g}: {name}", refresh=False)
             bar.update()
 
         measure(todo, budget=args.budget or (600 if args.full else 10), begin=begin)
-    print(f"page: {write(todo, folder, scale)}")
+    page = str(write(todo, folder, scale))
+    show(args, f"page: {page}", {"page": page})
     return 0

@@ -1,8 +1,8 @@
 """`winnow run --date D`: encode, index, match and publish the documents of a date or of a range, in one session."""
 
 import argparse
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from winnow.cli.common import (
     add_engine_argument,
@@ -12,12 +12,16 @@ from winnow.cli.common import (
     dates_and_pending,
     gate_of,
     lake_of,
+    named_dates,
     positive,
     session_of,
 )
+from winnow.cli.showing import painted, show, show_all
 
 if TYPE_CHECKING:
     from winnow.jobs.report import RunReport
+
+_TOLD = {"documents": "documents", "matches": "new matches", "undecided": "undecided pairs"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,13 +35,62 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    done = 0
-    for report in reports(args):
-        print(f"report: {report.place}" if report.place else report.render(), flush=True)
-        done += 1
+    for line in _without_documents(args):
+        show(args, line)
+    done = show_all(args, reports(args))
     if not done:
-        print("nothing is pending")
+        show(args, "nothing is pending", {"jobs": 0})
+    elif not args.replay:
+        told = summary(done)
+        show(args, _sentence(told), told)
     return 0
+
+
+def summary(done: "Sequence[RunReport]") -> dict[str, Any]:
+    """Returns what a run comes to.
+
+    >>> from winnow.jobs.report import RunReport
+    >>> summary([RunReport("encode_documents", {"documents": 3}), RunReport("publish_matches", {"published": 2})])
+    {'documents': 3, 'matches': 2, 'undecided': 0, 'warnings': 0, 'seconds': 0, 'report': ''}
+    """
+
+    def total(job: str, count: str) -> int:
+        return sum(report.counts.get(count, 0) for report in done if report.job == job)
+
+    return {
+        "documents": total("encode_documents", "documents"),
+        "matches": total("publish_matches", "published"),
+        "undecided": total("publish_matches", "undecided"),
+        "warnings": total("audit_matches", "warnings"),
+        "seconds": round(sum(sum(report.seconds.values()) for report in done)),
+        "report": next((report.place for report in done if report.place), ""),
+    }
+
+
+def _sentence(told: dict[str, Any]) -> str:
+    counts = [
+        f"{told[name]:,} {what}" for name, what in _TOLD.items() if told[name] or name in {"documents", "matches"}
+    ]
+    warnings = told["warnings"]
+    warned = painted(f"{warnings} warning{'s' if warnings > 1 else ''} of the gate", "yellow")
+    counts.append(warned if warnings else "no warnings")
+    where = f"\nreport: {told['report']}" if told["report"] else ""
+    return f"done: {', '.join(counts)}{where}"
+
+
+def _without_documents(args: argparse.Namespace) -> "Iterator[str]":
+    """Yields a sentence for each named date that has no documents, as far as that is known without Spark."""
+    lake = lake_of(args)
+    if lake.is_catalog or args.replay or args.json:
+        return
+    from winnow.query.stored_tables import data_files, open_table
+
+    dates = named_dates(args)
+    table = open_table(lake, "documents") if dates else None
+    for date in dates:
+        if table is None or not data_files(table, {"ingest_date": date}):
+            mends = f"`winnow ingest documents PATH --date {date}` brings some"
+            yield f"{date} has no documents in {lake.location} ({mends})"
 
 
 def reports(args: argparse.Namespace) -> "Iterator[RunReport]":

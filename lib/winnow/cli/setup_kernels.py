@@ -5,10 +5,10 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from winnow.cli.showing import ProgressLine, show
+
 if TYPE_CHECKING:
     from winnow.tools.compile_kernels import Progress
-
-_LOG_SECONDS = 15.0  # between lines where the output is a log, not a terminal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,24 +24,13 @@ def run(args: argparse.Namespace) -> int:
             "others compile again; set it, too (it may be empty)",
             file=sys.stderr,
         )
-    done = compile_kernels(_ProgressLine())
-    print(f"kernels: {done.compiled} of {done.kernels} are compiled for CPU {done.cpu} ({done.seconds:.0f} s)")
+    line = ProgressLine()
+
+    def show_progress(progress: "Progress") -> None:
+        words = f"compiling kernels: {progress.compiled} of {progress.kernels} … {progress.seconds:.0f} s"
+        line(f"{words} (once per machine and version; CPU {progress.cpu})", progress.seconds)
+
+    done = compile_kernels(show_progress)
+    text = f"kernels: {done.compiled} of {done.kernels} are compiled for CPU {done.cpu} ({done.seconds:.0f} s)"
+    show(args, text, done._asdict())
     return 0
-
-
-class _ProgressLine:
-    """One line that changes on a terminal, a line now and then in a log."""
-
-    def __init__(self) -> None:
-        self._next = 0.0  # seconds
-
-    def __call__(self, progress: "Progress") -> None:
-        line = (
-            f"compiling kernels: {progress.compiled} of {progress.kernels} … {progress.seconds:.0f} s "
-            f"(once per machine and version; CPU {progress.cpu})"
-        )
-        if sys.stderr.isatty():
-            print(f"\r{line}", end="", file=sys.stderr, flush=True)
-        elif progress.seconds >= self._next:
-            print(line, file=sys.stderr, flush=True)
-            self._next = progress.seconds + _LOG_SECONDS

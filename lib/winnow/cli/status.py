@@ -7,7 +7,6 @@ from winnow.cli.common import add_lake_arguments, lake_of, session_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="for machines")
     add_lake_arguments(parser)
 
 

@@ -17,6 +17,7 @@ from winnow.cli.common import (
     positive,
     session_of,
 )
+from winnow.cli.showing import show_all
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,8 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    for report in reports(args):
-        print(report.render(), flush=True)
+    show_all(args, reports(args))
     return 0
 
 

@@ -34,8 +34,18 @@ def _dtd(name: str, root: str) -> Dtd:
 
 def read_samples(paths: Sequence[str], most: int) -> list[bytes]:
     """The first documents that are XML."""
-    items = (i for f in list_files(paths) for i in read_file(f, record_tag=None, max_bytes=DEFAULT_LIMITS.max_bytes))
-    good = (i.content for i in items if not i.refused and not isinstance(accept(i.content, DEFAULT_LIMITS), Refused))
+    return [content for _, content in read_named_samples(paths, most)]
+
+
+def read_named_samples(paths: Sequence[str], most: int, record_tag: str | None = None) -> list[tuple[str, bytes]]:
+    """The same, with their names."""
+    limit = DEFAULT_LIMITS.max_bytes
+    items = (item for file in list_files(paths) for item in read_file(file, record_tag=record_tag, max_bytes=limit))
+    good = (
+        (item.place.name, item.content)
+        for item in items
+        if not item.refused and not isinstance(accept(item.content, DEFAULT_LIMITS), Refused)
+    )
     samples = list(islice(good, most))
     if not samples:
         raise DataError("no_samples", f"no document in {', '.join(paths)} is XML", hint="`winnow match` says why")

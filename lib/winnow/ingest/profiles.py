@@ -44,6 +44,8 @@ REJECTED = pa.schema(
 )
 # A profile and where the file holds it, for those who may yet refuse it.
 PROFILE_ROWS = pa.schema([*PROFILES, ("row_number", pa.int64()), ("raw", pa.string())])
+REQUIRED = ("profile_id", "xpath")
+MAX_FIELDS = 50  # that are named
 _KNOWN = frozenset(PROFILES.names)
 MAX_ID = 256
 MAX_XPATH = 100_000
@@ -87,22 +89,36 @@ def require_profile_file(path: str) -> str:
     return kinds[-1]
 
 
+def other_columns(file: Path, found: Iterable[str]) -> UsageError:
+    """Returns what is said of a file whose columns are those of something else."""
+    named = [_printable(name) or "''" for name in found]
+    shown = ", ".join(named[:MAX_FIELDS]) + (", …" if len(named) > MAX_FIELDS else "")
+    optional = ", ".join(name for name in PROFILES.names if name not in REQUIRED)
+    return UsageError(
+        "other_columns",
+        f"{file.name} has the columns {shown or 'of an empty file'}; it needs {' and '.join(REQUIRED)}",
+        hint=f"rename them; it may also have {optional}",
+    )
+
+
 def _read(path: str, schema: pa.Schema) -> ProfileFile:
     kind, file = require_profile_file(path), Path(path)
     opener: Any = gzip.open if file.suffix.lower() == ".gz" else open
     with opener(file, "rb") as stream:
-        rows = _csv_rows(stream) if kind == ".csv" else _json_rows(stream)
+        rows = _csv_rows(stream, file) if kind == ".csv" else _json_rows(stream)
         shown = tqdm(rows, desc="profiles", unit=" rows", delay=2.0, mininterval=0.5 if sys.stderr.isatty() else 15.0)
         try:
-            return _collect(shown, str(file.absolute()), schema)
+            return _collect(shown, file, schema)
         except (EOFError, OSError, zlib.error) as error:
             # All or nothing: with half of a set, the other half would look like missing.
             raise DataError("unreadable", f"{file.name} cannot be read: {error}", hint="nothing was taken") from error
 
 
 def _collect(
-    rows: Iterable[tuple[int, str, dict[str, Any] | _FaultError]], source: str, schema: pa.Schema
+    rows: Iterable[tuple[int, str, dict[str, Any] | _FaultError]], file: Path, schema: pa.Schema
 ) -> ProfileFile:
+    source = str(file.absolute())
+    fields: Counter[str] = Counter()
     good: dict[str, tuple[Any, ...]] = {}
     first_row: dict[str, int] = {}
     bad: list[tuple[Any, ...]] = []
@@ -111,6 +127,7 @@ def _collect(
         try:
             if isinstance(row, _FaultError):
                 raise row
+            fields.update(row.keys() if len(fields) < MAX_FIELDS else ())
             profile = _profile(row, ignored)
             if profile[0] in good:
                 raise _FaultError(ProfileReason.DUPLICATE_ID, f"profile_id is already in row {first_row[profile[0]]}")
@@ -120,6 +137,8 @@ def _collect(
             name = row.get("profile_id") if isinstance(row, dict) else row.profile_id
             name = _printable(name) if isinstance(name, str) else None
             bad.append((source, number, name, str(fault.reason), fault.column, fault.message, raw[:RAW_KEPT]))
+    if fields and not good and not fields.keys() & {*REQUIRED}:
+        raise other_columns(file, fields)
     return ProfileFile(_table(list(good.values()), schema), _table(bad, REJECTED), dict(ignored))
 
 
@@ -173,15 +192,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _JSON = json.JSONDecoder(object_pairs_hook=_object)
 
 
-def _csv_rows(stream: IO[bytes]) -> Iterator[tuple[int, str, dict[str, Any] | _FaultError]]:
+def _csv_rows(stream: IO[bytes], file: Path) -> Iterator[tuple[int, str, dict[str, Any] | _FaultError]]:
     # Bytes that are not UTF-8 become surrogates: only their own row is rejected.
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
     csv.field_size_limit(MAX_XPATH * 4)
     reader = csv.reader(text, strict=True)
     header = [name.strip() for name in next(reader, [])]
-    missing = [name for name in ("profile_id", "xpath") if name not in header]
-    if missing:
-        raise UsageError("bad_header", f"the CSV header {header} lacks {missing}", hint="columns: profile_id, xpath, …")
+    if any(name not in header for name in REQUIRED):
+        raise other_columns(file, header)
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
         raise UsageError("bad_header", f"the CSV header {header} holds {twice} twice", hint="keep one of them")
@@ -237,7 +255,9 @@ def _profile(row: dict[str, Any], ignored: Counter[str]) -> tuple[Any, ...]:
         ignored[_printable(name)] += 1
     profile_id, xpath = _text(row, "profile_id", MAX_ID), _text(row, "xpath", MAX_XPATH)
     if profile_id is None or xpath is None:
-        raise _FaultError(ProfileReason.MISSING_FIELD, f"{'profile_id' if profile_id is None else 'xpath'} is missing")
+        lacking = "profile_id" if profile_id is None else "xpath"
+        there = ", ".join(map(_printable, sorted(row))) or "nothing"
+        raise _FaultError(ProfileReason.MISSING_FIELD, f"{lacking} is missing; the row has {there}"[:RAW_KEPT])
     namespaces = {} if row.get("namespaces") is None else row["namespaces"]
     if not isinstance(namespaces, dict) or not all(isinstance(uri, str) for uri in namespaces.values()):
         raise _FaultError(ProfileReason.BAD_FIELD, "namespaces is not an object of prefix: URI")

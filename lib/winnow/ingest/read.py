@@ -33,6 +33,14 @@ class Place(NamedTuple):
     record: int = 0  # inside a container, from 1
     line: int = 1  # of the first byte, in the container
 
+    @property
+    def name(self) -> str:
+        """
+        >>> Place("a.zip", "b.xml", 3).name
+        'a.zip!b.xml#3'
+        """
+        return self.source + (f"!{self.member}" if self.member else "") + (f"#{self.record}" if self.record else "")
+
 
 class Item(NamedTuple):
     place: Place

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pyspark
 
-from winnow.tables.session import SETTINGS, require_delta_jars
+from winnow.tables.jars import require_delta_jars
+from winnow.tables.jvm import require_java
+from winnow.tables.session import SETTINGS
 
 TOKEN = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -56,6 +58,7 @@ def become_server(port: int, *, master: str) -> None:
     Raises:
         UsageError: the Delta jars are not installed.
     """
-    require_delta_jars()
-    command = server_command(port, master=master)
+    require_java()
+    jars = require_delta_jars()
+    command = server_command(port, master=master, settings={"spark.jars": ",".join(jars)} if jars else None)
     os.execvpe(command[0], command, server_environment())

@@ -1,18 +1,20 @@
 """The Spark session: local by default, any master or Spark Connect server by name.
 
-Delta's jars are on pyspark's class path since set-up. A client of a Connect server needs neither them nor Java.
+A client of a Connect server needs neither Delta's jars nor Java.
 """
 
 import logging
 import os
 import re
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
-import pyspark
 from pyspark.sql import SparkSession
 
 from winnow.errors import UsageError
+from winnow.tables.jars import require_delta_jars
+from winnow.tables.jvm import quiet_start, require_java
 
 _MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,\s*[1-9]\d*)?\])?|local-cluster\[[\d,\s]+\]|yarn|(spark|k8s)://\S+")
 SETTINGS = {
@@ -57,7 +59,9 @@ def open_session(*, master: str | None = None, app: str = "winnow") -> SparkSess
     elif not submitted:
         builder = builder.master("local[*]")
     if not submitted:
-        require_delta_jars()
+        require_java()
+        if jars := require_delta_jars():
+            builder = builder.config("spark.jars", ",".join(jars))
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ.setdefault("PYSPARK_SUBMIT_ARGS", _submit_arguments())
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
@@ -66,7 +70,8 @@ def open_session(*, master: str | None = None, app: str = "winnow") -> SparkSess
         builder = builder.config("spark.python.unix.domain.socket.enabled", "true")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    with nullcontext() if submitted else quiet_start():
+        session = builder.getOrCreate()
     logging.getLogger("py4j").setLevel(logging.WARNING)
     return session
 
@@ -82,9 +87,3 @@ def _submit_arguments() -> str:
     memory = os.environ.get("WINNOW_DRIVER_MEMORY", "3g")
     logging_options = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
     return f"--driver-memory {memory} --driver-java-options '-XX:+UseParallelGC {logging_options}' pyspark-shell"
-
-
-def require_delta_jars() -> None:
-    jars = Path(pyspark.__file__).parent / "jars"
-    if not any(jars.glob("delta-spark_*.jar")):
-        raise UsageError("jars_missing", "the Delta jars are not installed", hint="run `make setup`")

@@ -38,15 +38,12 @@ class Progress(NamedTuple):
 def compile_kernels(report: Callable[[Progress], None], processes: int | None = None) -> Progress:
     """Compile what is not compiled yet; `report` is not called where nothing is to be done."""
     start = time.monotonic()
-    for engine in ENGINES:
-        resolve(engine)  # imports its kernels
-    codegen = cpu_target.target_context.codegen()
+    codegen = _codegen()
 
     def progress() -> Progress:
-        compiled = sum(kernel._cache.is_kept(codegen) for kernel in KERNELS)
-        return Progress(compiled, len(KERNELS), time.monotonic() - start, codegen.magic_tuple()[1])
+        return compiled_kernels()._replace(seconds=time.monotonic() - start)
 
-    receipts = [folder / _receipt_name(codegen) for folder in folders_of(compile_kernels)]
+    receipts = _receipts(codegen)
     if not any(map(_is_valid, receipts)):
         parts = _run_workload(processes or _default_processes(), lambda: report(progress()))
         not_kept = set().union(*(part.not_kept for part in parts))
@@ -58,6 +55,28 @@ def compile_kernels(report: Callable[[Progress], None], processes: int | None = 
             )
         _write_receipt(receipts, set().union(*(part.files for part in parts)))
     return progress()
+
+
+def compiled_kernels() -> Progress:
+    """Counts the kernels whose machine code is kept for this CPU and these sources; compiles nothing."""
+    codegen = _codegen()
+    compiled = sum(kernel._cache.is_kept(codegen) for kernel in KERNELS)
+    return Progress(compiled, len(KERNELS), 0.0, codegen.magic_tuple()[1])
+
+
+def are_compiled() -> bool:
+    """Says whether everything that any run needs is compiled."""
+    return any(map(_is_valid, _receipts(_codegen())))
+
+
+def _receipts(codegen: Any) -> list[Path]:
+    return [folder / _receipt_name(codegen) for folder in folders_of(compile_kernels)]
+
+
+def _codegen() -> Any:
+    for engine in ENGINES:
+        resolve(engine)  # imports its kernels
+    return cpu_target.target_context.codegen()
 
 
 class Part(NamedTuple):

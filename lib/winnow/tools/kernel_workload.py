@@ -18,6 +18,7 @@ from winnow.engines import ENGINES, resolve
 from winnow.engines.boxpath.line_index import place_outlines, place_sequences, places_of
 from winnow.envelope import EnvelopeTree, could_hold, delete, insert, join
 from winnow.generate.sample import make, make_profiles
+from winnow.given import Profile
 from winnow.index.asked_profiles import ask, join_paths_of, make_ready
 from winnow.index.branch_rows import bind_branches
 from winnow.index.compiled_rows import compile_rows
@@ -26,7 +27,7 @@ from winnow.index.encoded_rows import decode, distinct_paths
 from winnow.index.join_tasks import join_partition, route_paths
 from winnow.index.packed import items
 from winnow.index.partition_tasks import edit_partition, pack_partition
-from winnow.matcher import Matcher, Profile
+from winnow.matcher import Matcher
 from winnow.values.bloom import CountingBloom
 from winnow.values.counting import count_values, selectivity_of
 

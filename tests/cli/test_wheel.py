@@ -1,0 +1,103 @@
+"""The wheel in an environment of its own, outside the clone: what needs no lake needs nothing but the wheel."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import winnow
+from conftest import ROOT
+from jobs.slow import NIGHTLY
+
+UV = ROOT / ".winnow" / "bootstrap" / "bin" / "uv"
+PACKAGE = Path(winnow.__file__).parent
+PROGRAM = """
+from pathlib import Path
+
+from winnow import Match, Matcher
+
+
+def cheap(folder: Path) -> list[Match]:
+    matcher = Matcher([("cheap", "//item[@price < 10]")])
+    matcher.add([{"profile_id": "noted", "xpath": "/order/note"}])
+    answers = matcher.match(folder.glob("*.xml"))
+    return list(answers)
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the environment `v`: the wheel and what it asks for, in the locked versions."""
+    if not UV.exists():
+        pytest.skip("uv comes with `make setup`")
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [UV, "build", "--quiet", "--wheel", "--no-build-isolation", "--python", sys.executable, "-o", folder, ROOT]
+    subprocess.run(build, check=True)
+    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, folder / "v"], check=True)
+    lock = ROOT / "infra" / "requirements" / "job.txt"
+    (wheel,) = folder.glob("*.whl")
+    install = [UV, "pip", "install", "--quiet", "--python", folder / "v" / "bin" / "python", "-c", lock, wheel]
+    subprocess.run(install, check=True)
+    if not NIGHTLY:  # kernels are named by the sources they come from, and these are the same
+        (site,) = (folder / "v" / "lib").glob("python3.*/site-packages/winnow")
+        for file in PACKAGE.rglob("*.nbc"):
+            target = site / file.relative_to(PACKAGE)
+            target.parent.mkdir(exist_ok=True)
+            shutil.copy(file, target)
+    (folder / "a.xml").write_text("<order><item price='7'/></order>")
+    (folder / "profiles.jsonl").write_text(json.dumps({"profile_id": "p", "xpath": "//item[@price < 10]"}) + "\n")
+    return folder
+
+
+def run(folder: Path, *words: str, program: str = "winnow") -> "subprocess.CompletedProcess[str]":
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder)}
+    command = [str(folder / "v" / "bin" / program), *words]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "out"),
+    [
+        (["match", "a.xml", "--profiles", "profiles.jsonl"], "p,/order/item[1]/@price"),
+        (["check", "profiles.jsonl"], "1 native, 0 hybrid, 0 rejected"),
+        (["explain", "a.xml", "--profile", "//item"], "✓ //item"),
+        (["generate", "documents", "d", "--dtd", "news", "--documents", "3"], "documents  d"),
+        (["doctor"], "winnow match, check, explain and Matcher work without"),
+        (["completion", "bash"], "_shtab_winnow"),
+    ],
+)
+def test_commands_without_a_lake(words: list[str], out: str, installed: Path) -> None:
+    done = run(installed, *words)
+    assert done.returncode == 0, done.stderr
+    assert out in done.stdout
+    if NIGHTLY and words[0] == "match":
+        assert re.search(r"^compiling kernels, once: .+ \(\d+\) … \d+ s$", done.stderr, re.MULTILINE)
+
+
+def test_a_command_with_a_lake_says_what_to_install(installed: Path) -> None:
+    done = run(installed, "ingest", "documents", "a.xml", "--date", "2026-11-16")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0].startswith("winnow: not_installed: this needs pyspark, which is not installed")
+    assert "pip install 'winnow[spark]'" in done.stderr
+
+
+def test_the_example_of_the_readme(installed: Path) -> None:
+    example = re.search(r"Or from Python:\n\n```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert example
+    (installed / "example.py").write_text(example[1])
+    done = run(installed, "example.py", program="python")
+    assert done.stdout == "a.xml cheap /order/item[1]/@price\n", done.stderr
+
+
+def test_programs_of_users_are_typed(installed: Path) -> None:
+    (installed / "program.py").write_text(PROGRAM)
+    (installed / "wrong.py").write_text(PROGRAM.replace('[("cheap", ', "[(7, "))
+    python = str(installed / "v" / "bin" / "python")
+    command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", python, "--cache-dir", ".mypy_cache"]
+    for file, faults in (("program.py", 0), ("wrong.py", 1)):
+        done = subprocess.run([*command, file], cwd=installed, capture_output=True, text=True, check=False)
+        assert done.returncode == faults, done.stdout
