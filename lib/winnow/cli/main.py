@@ -24,6 +24,7 @@ COMMANDS = {
     "report": ("winnow.cli.report", "one page that tells what happened on a date"),
     "deliver": ("winnow.cli.deliver", "what is to be sent, as JSONL per destination"),
     "audit": ("winnow.cli.audit", "would the gate let the staged answers of a date pass?"),
+    "open-dates": ("winnow.cli.open_dates", "which dates have something to do, and why"),
     "status": ("winnow.cli.status", "tables of the lake: version, rows, files, size"),
     "match": ("winnow.cli.match", "match documents against profiles, in one process"),
     "explain": ("winnow.cli.explain", "why a document satisfies a profile, or where it fails"),
