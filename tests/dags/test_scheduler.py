@@ -104,7 +104,9 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         "WINNOW_RETRY_SECONDS": "2",
         "WINNOW_NOTIFIER": "winnow.airflow.notifications.FileNotifier",
         "WINNOW_NOTIFIER_OPTIONS": json.dumps({"file": str(folder / "events.jsonl")}),
-        "AIRFLOW__OPENLINEAGE__TRANSPORT": json.dumps({"type": "file", "log_file_path": str(folder / "lineage.jsonl")}),
+        "AIRFLOW__OPENLINEAGE__TRANSPORT": json.dumps(
+            {"type": "file", "log_file_path": str(folder / "lineage.jsonl"), "append": True}
+        ),
         "AIRFLOW__OPENLINEAGE__NAMESPACE": "winnow-tests",
     }
     airflow = Airflow(folder / "airflow", port=free_port(), settings=settings, tied=True)

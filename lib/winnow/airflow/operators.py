@@ -1,6 +1,7 @@
 """The operator of the jobs, and two that do a little more: one plans which dates are done, one writes reports."""
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -15,6 +16,8 @@ from winnow.airflow.params import date_of_run, range_of_run
 from winnow.airflow.priority import DAY_FIRST
 from winnow.airflow.running import Done, Reports, counted, run_as_client, submit
 from winnow.airflow.settings import CONNECTION
+
+_log = logging.getLogger(__name__)
 
 # Where a job waits for its turn; mapped tasks are given it by name, since Airflow takes no default of a mapped class.
 SLOT: dict[str, Any] = {"pool": "spark", "priority_weight": 10, "weight_rule": DAY_FIRST}
@@ -44,7 +47,7 @@ class WinnowJob(BaseOperator):
         reports = self.run_job(context)
         self._tell_outlets(reports, context)
         if not reports:
-            self.log.info("%s: nothing was to be done", self.job)
+            _log.info("%s: nothing was to be done", self.job)
         return reports
 
     def on_kill(self) -> None:
@@ -106,7 +109,7 @@ class PlanDates(WinnowJob, SkipMixin):
         if not found:
             what = " ".join([*self.arguments, *own])
             said = f"nothing is to be done ({what}): all documents there are have been asked all profiles"
-            self.log.info("%s", said)
+            _log.info("%s", said)
             context["ti"].xcom_push(key="said", value=said)
             self.skip(context["ti"], self.get_flat_relatives(upstream=False))
         first = [own] if set(own) <= set(found) and own else []

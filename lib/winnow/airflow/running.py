@@ -4,6 +4,7 @@ Both give what each job has done as data, and errors with our codes: nothing is 
 """
 
 import json
+import logging
 import os
 import tempfile
 import uuid
@@ -16,6 +17,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 
 from winnow.airflow.settings import CONNECTION, HOME, JOB_BIN, LAKE, RESULTS_FOLDER, SPARK_CONF
 
+_log = logging.getLogger(__name__)
 WRONG_CALL, BAD_DATA = 2, 65  # exit codes of `winnow` for which a retry gives the same answer; see winnow.cli.main
 NO_INPUT = "no_input"  # the code of an error that is none: there is nothing for this date
 Reports = list[dict[str, Any]]  # what each job has done: job, counts, seconds, place
@@ -69,7 +71,7 @@ def run_as_client(job: str, arguments: Sequence[str], context: Any, stoppable: S
         stoppable(lambda: spark.interruptTag(tag))
         with table_traffic() as traffic:
             for report in run_command(command):
-                context["ti"].log.info("%s", report.render())
+                _log.info("%s", report.render())
                 reports.append(asdict(report))
         seen = versions_seen(traffic, command) if lineage_is_wanted() else {"read": {}, "written": {}}
         return Done(reports, **seen)
