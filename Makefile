@@ -36,7 +36,7 @@ check: setup ## lint, format, types and layers; changes nothing
 	@.venv/bin/ruff format --check $(PATHS)
 	@.venv/bin/mypy lib jobs
 	@.venv/bin/lint-imports --no-cache >.winnow/lint-imports.log || { cat .winnow/lint-imports.log; exit 1; }
-	@MYPYPATH=dags:infra/airflow .venv-airflow/bin/mypy dags infra/airflow
+	@MYPYPATH=lib:dags:infra/airflow .venv-airflow/bin/mypy --config-file infra/airflow/mypy.ini lib/winnow/airflow dags infra/airflow
 
 format: setup ## format the code
 	@.venv/bin/ruff check --fix $(PATHS)

@@ -7,14 +7,21 @@
 **Params.** `date`: for manual runs, the date to ingest. `record_tag`: split container files at this element.
 
 **Example conf.** `{"date": "2026-11-16", "record_tag": "PubmedArticle"}`. A range of past dates:
-`airflow backfill create --dag-id ingest_documents --from-date 2026-11-02 --to-date 2026-11-04`.
+`airflow backfill create --dag-id ingest_documents --from-date 2026-11-02 --to-date 2026-11-04`; its tasks wait
+until the day's own have had their turn.
 
-**Recovery.** Running it again for a date is safe: the same bytes are one document. A failed run names its reason in the
-last line of the task's log, with a code; refused documents are rows of `quarantine`, not failures.
+**Recovery.** Running it again for a date is safe: the same bytes are one document. A date without a folder is skipped,
+with a sentence in the log. A failed run names its reason in the last line of the task's log, with a code; refused
+documents are rows of `quarantine`, not failures.
 """
 
 from airflow.sdk import Param
-from winnow_airflow import DOCUMENTS, EACH_DAY, LANDING, WinnowJob, date_param, interval, winnow_dag
+
+from winnow.airflow.assets import DOCUMENTS, EACH_DAY
+from winnow.airflow.house import date_of_this_run, winnow_dag
+from winnow.airflow.operators import WinnowJob
+from winnow.airflow.params import date_param
+from winnow.airflow.settings import LANDING
 
 
 @winnow_dag(
@@ -32,18 +39,14 @@ from winnow_airflow import DOCUMENTS, EACH_DAY, LANDING, WinnowJob, date_param, 
     },
 )
 def ingest_documents() -> None:
-    date = interval()
-    job = WinnowJob(
+    date = date_of_this_run()
+    WinnowJob(
         task_id="ingest_documents",
         job="ingest_documents",
-        arguments=[
-            f"{LANDING}/{date}",
-            f"--date={date}",
-            "{{ '--record-tag=' ~ params.record_tag if params.record_tag else '' }}",
-        ],
+        arguments=[f"{LANDING}/{date}", "{{ '--record-tag=' ~ params.record_tag if params.record_tag else '' }}"],
+        dates=date,
         outlets=[DOCUMENTS],
     )
-    date >> job
 
 
 ingest_documents()

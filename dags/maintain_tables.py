@@ -12,14 +12,21 @@ labels and values are, which engines wait for: a matter of cost, never of answer
 """
 
 from airflow.sdk import Param, chain
-from winnow_airflow import RUN_ID, WinnowJob, winnow_dag
+
+from winnow.airflow.flow import RUN_ID
+from winnow.airflow.house import winnow_dag
+from winnow.airflow.operators import WinnowJob
 
 
 @winnow_dag(
     schedule="0 6 * * 0",
     doc_md=__doc__,
     tags=["winnow", "maintenance"],
-    params={"retention_hours": Param(720, type="integer", minimum=168, maximum=87600)},
+    params={
+        "retention_hours": Param(
+            720, type="integer", minimum=168, maximum=87600, description="how many hours time travel reaches back"
+        )
+    },
 )
 def maintain_tables() -> None:
     chain(

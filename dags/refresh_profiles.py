@@ -13,7 +13,12 @@ file no longer holds are retired.
 """
 
 from airflow.sdk import Param, chain
-from winnow_airflow import PROFILES, PROFILES_FOLDER, RUN_ID, WinnowJob, winnow_dag
+
+from winnow.airflow.assets import PROFILES
+from winnow.airflow.flow import RUN_ID
+from winnow.airflow.house import winnow_dag
+from winnow.airflow.operators import WinnowJob
+from winnow.airflow.settings import PROFILES_FOLDER
 
 
 @winnow_dag(

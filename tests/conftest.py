@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 settings.register_profile("winnow", deadline=None)
 settings.load_profile("winnow")
 
+collect_ignore = ["airflow"]  # in another environment: tests/dags/test_provider.py
 ROOT = Path(__file__).parents[1]
 CORPORA = ROOT.parent / "shared" / "corpora"
 

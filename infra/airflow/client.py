@@ -87,31 +87,43 @@ class Client:
         return self._ask("GET", _run(dag, run_id))
 
     def tasks(self, dag: str, run_id: str) -> dict[str, Json]:
-        """Task instances of a run, by task id."""
-        found = self._ask("GET", f"{_run(dag, run_id)}/taskInstances")["task_instances"]
-        return {task["task_id"]: task for task in found}
+        """Task instances of a run, by task id; those of a mapped task as `match[0]`."""
+        found = self._ask("GET", f"{_run(dag, run_id)}/taskInstances?limit=100")["task_instances"]
+        return {_named(task["task_id"], task["map_index"]): task for task in found}
 
     def fail_task(self, dag: str, run_id: str, task: str) -> None:
         """What the button *Mark as failed* does."""
-        self._ask("PATCH", f"{_run(dag, run_id)}/taskInstances/{task}", {"new_state": "failed"})
+        name, index = _task(task)
+        mapped = f"/{index}" if index >= 0 else ""
+        self._ask("PATCH", f"{_run(dag, run_id)}/taskInstances/{name}{mapped}", {"new_state": "failed"})
 
     def clear(self, dag: str, run_id: str) -> None:
         """Run what failed, and what follows it, again."""
         self._ask("POST", f"{_run(dag, run_id)}/clear", {"dry_run": False, "only_failed": True})
 
     def xcom(self, dag: str, run_id: str, task: str, key: str = "return_value") -> Any:
-        return self._ask("GET", f"{_run(dag, run_id)}/taskInstances/{task}/xcomEntries/{key}")["value"]
+        name, index = _task(task)
+        return self._ask("GET", f"{_run(dag, run_id)}/taskInstances/{name}/xcomEntries/{key}?map_index={index}")[
+            "value"
+        ]
 
     def links(self, dag: str, run_id: str, task: str) -> dict[str, str | None]:
-        found: dict[str, str | None] = self._ask("GET", f"{_run(dag, run_id)}/taskInstances/{task}/links")[
-            "extra_links"
-        ]
+        name, index = _task(task)
+        found: dict[str, str | None]
+        found = self._ask("GET", f"{_run(dag, run_id)}/taskInstances/{name}/links?map_index={index}")["extra_links"]
         return found
+
+    def page(self, address: str) -> str:
+        """What a browser gets that is logged in."""
+        request = urllib.request.Request(address, headers={"Cookie": f"_token={self._token}", "Accept": "text/html"})
+        with _DIRECT.open(request, timeout=ANSWER_SECONDS) as response:
+            return str(response.read().decode())
 
     def log(self, dag: str, run_id: str, task: str) -> str:
         """The messages of a task's newest try."""
-        number = self.tasks(dag, run_id)[task]["try_number"]
-        content = self._ask("GET", f"{_run(dag, run_id)}/taskInstances/{task}/logs/{number}")["content"]
+        number, (name, index) = self.tasks(dag, run_id)[task]["try_number"], _task(task)
+        path = f"{_run(dag, run_id)}/taskInstances/{name}/logs/{number}?map_index={index}"
+        content = self._ask("GET", path)["content"]
         return "\n".join(line if isinstance(line, str) else json.dumps(line) for line in content)
 
     def events(self, asset: str) -> list[Json]:
@@ -164,6 +176,19 @@ class Client:
             raise RestError(error.code, error.read().decode(errors="replace")) from None
         answer: Json = json.loads(text) if text else {}
         return answer
+
+
+def _named(task: str, index: int) -> str:
+    return f"{task}[{index}]" if index >= 0 else task
+
+
+def _task(named: str) -> tuple[str, int]:
+    """
+    >>> _task("audit[2]"), _task("audit")
+    (('audit', 2), ('audit', -1))
+    """
+    name, _, index = named.removesuffix("]").partition("[")
+    return name, int(index or -1)
 
 
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopback: no proxy in between

@@ -41,7 +41,7 @@ def main() -> int:
         "WINNOW_LANDING": str(folder / "landing"),
         "WINNOW_START": "2100-01-01",  # the schedules wait: only what is asked for here runs
     }
-    airflow = Airflow(folder / "airflow", port=free_port(), settings=settings)
+    airflow = Airflow(folder / "airflow", port=free_port(), settings=settings, tied=True)
     start = time.monotonic()
 
     def say(words: str) -> None:

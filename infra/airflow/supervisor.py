@@ -1,7 +1,8 @@
 """The live Airflow of this project: settings, secrets, its four processes and a Spark Connect server, on loopback.
 
-`python infra/airflow/supervisor.py up | down | status`. Every process that is started, and every process that one of
-them starts, carries a mark in its environment; `down` leaves none that has it.
+`python infra/airflow/supervisor.py up | down | status`. A keeper (`keeper.py`) starts these processes and starts them
+again when they end. Each, and every process that one of them starts, carries a mark in its environment; `down` leaves
+none that has it.
 """
 
 import argparse
@@ -15,15 +16,15 @@ import string
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from client import Client, RestError
+from processes import MARK, marked, stop_all
 
 ROOT = Path(__file__).absolute().parents[2]
 FOLDER = Path(__file__).parent
-MARK = "WINNOW_SUPERVISOR"
 # --skip-serve-logs: these two would listen on all interfaces, and no setting changes that.
 COMPONENTS = {
     "scheduler": ("scheduler", "--skip-serve-logs"),
@@ -33,7 +34,8 @@ COMPONENTS = {
 }
 SPARK = "spark-connect"
 CONNECTION = "winnow_spark"
-HEALTHY_SECONDS, TERM_SECONDS, KILL_SECONDS = 240.0, 12.0, 20.0
+HEALTHY_SECONDS = 240.0
+MAX_RESTARTS = 2  # of a component that is starting; then it will never be healthy
 
 
 class SupervisorError(Exception):
@@ -41,13 +43,19 @@ class SupervisorError(Exception):
 
 
 class Airflow:
-    """One Airflow at `home`. `settings` go before the environment, and that before the defaults."""
+    """One Airflow at `home`. `settings` go before the environment, and that before the defaults.
 
-    def __init__(self, home: Path, *, port: int | None = None, settings: Mapping[str, str] | None = None) -> None:
+    One that is `tied` ends with the process that has started it, whatever becomes of that.
+    """
+
+    def __init__(
+        self, home: Path, *, port: int | None = None, settings: Mapping[str, str] | None = None, tied: bool = False
+    ) -> None:
         self.home = home.absolute()
         self.port = port or int(os.environ.get("WINNOW_AIRFLOW_PORT", "8080"))
         self._settings = dict(settings or {})
-        self._state_file = self.home / "live.json"
+        self._tied = tied
+        self._state_file, self._ready_file = self.home / "live.json", self.home / "ready"
 
     def up(self) -> None:
         """Start whatever is needed and wait until it is healthy; what was started is stopped again if that fails."""
@@ -57,18 +65,20 @@ class Airflow:
             raise SupervisorError(f"port {self.port} is taken; choose another with WINNOW_AIRFLOW_PORT")
         self._make_secrets()
         self.airflow("db", "migrate")
-        state: dict[str, Any] = {"mark": secrets.token_hex(16), "port": self.port, "pids": {}}
+        state: dict[str, Any] = {"mark": secrets.token_hex(16), "port": self.port}
         if self.environment()["WINNOW_SPARK"] == "connect":
             state["spark_port"] = free_port()
+        for left_over in (self._ready_file, self.home / "components.json"):
+            left_over.unlink(missing_ok=True)
+        _write_private(self._state_file, json.dumps(state))
         try:
-            for name, command in self._commands(state).items():
-                state["pids"][name] = self._start(name, command, state["mark"])
-                _write_private(self._state_file, json.dumps(state))
+            self._start_keeper(state)
             self._wait_until_healthy(state)
             client = self.client()
             client.set_connection(CONNECTION, **self._connection(state))
             for name, pool in json.loads((FOLDER / "pools.json").read_text()).items():
                 client.set_pool(name, **pool)
+            self._ready_file.touch()
         except BaseException:
             self.down()
             raise
@@ -78,30 +88,31 @@ class Airflow:
         state = self._state()
         if state is None:
             return []
-        mark = state["mark"]
-        last = {state["pids"].get(name, -1) for name in ("api-server", SPARK)}  # tasks report to it, and work there
-        for name in ("scheduler", "triggerer", "dag-processor"):
-            _signal(_marked(mark) & {state["pids"].get(name, -1)}, signal.SIGTERM)
-        _wait_for_none(mark, TERM_SECONDS / 2, but=last)
-        _signal(_marked(mark), signal.SIGTERM)
-        _wait_for_none(mark, TERM_SECONDS / 2)
-        stubborn = sorted(_marked(mark))
-        end = time.monotonic() + KILL_SECONDS
-        while (left := _marked(mark)) and time.monotonic() < end:
-            _signal(left, signal.SIGKILL)
-            time.sleep(0.1)
-        if left:
+        pids = {name: part["pid"] for name, part in self.components().items()}
+        first = {pids[name] for name in ("scheduler", "triggerer", "dag-processor") if name in pids}
+        last = {pids[name] for name in ("api-server", SPARK) if name in pids}  # tasks report to it, and work there
+        stubborn = stop_all(state["mark"], first=first | {state.get("keeper", -1)}, last=last)
+        if left := marked(state["mark"]):
             raise SupervisorError(f"these processes cannot be stopped: {sorted(left)}")
-        self._state_file.unlink(missing_ok=True)
+        for file in (self._state_file, self._ready_file, self.home / "components.json"):
+            file.unlink(missing_ok=True)
         return stubborn
+
+    def components(self) -> dict[str, dict[str, int]]:
+        """Process id and number of restarts of each component, by name."""
+        try:
+            found: dict[str, dict[str, int]] = json.loads((self.home / "components.json").read_text())
+        except FileNotFoundError:
+            return {}
+        return found
 
     def is_live(self) -> bool:
         state = self._state()
-        return state is not None and bool(_marked(state["mark"]))
+        return state is not None and bool(marked(state["mark"]))
 
     def processes(self) -> set[int]:
         state = self._state()
-        return _marked(state["mark"]) if state else set()
+        return marked(state["mark"]) if state else set()
 
     def url(self) -> str:
         state = self._state()
@@ -179,20 +190,30 @@ class Airflow:
     def _secret(self, name: str) -> str:
         return (self.home / "secrets" / name).read_text()
 
-    def _start(self, name: str, command: list[str], mark: str) -> int:
+    def _start_keeper(self, state: dict[str, Any]) -> None:
         (self.home / "logs").mkdir(parents=True, exist_ok=True)
-        own = {"SPARK_CONNECT_AUTHENTICATE_TOKEN": self._secret("spark_token")} if name == SPARK else {}
-        with open(self._log(name), "ab") as log:
-            process = subprocess.Popen(
-                command,
-                env={**self.environment(), **own, MARK: mark, "SPT_NOENV": "1"},  # new titles leave the mark alone
-                stdin=subprocess.DEVNULL,
+        common = {**self.environment(), MARK: state["mark"], "SPT_NOENV": "1"}  # new titles leave the mark alone
+        token = {"SPARK_CONNECT_AUTHENTICATE_TOKEN": self._secret("spark_token")}
+        components = {
+            name: {"command": command, "environment": token if name == SPARK else {}}
+            for name, command in self._commands(state).items()
+        }
+        with open(self._log("keeper"), "ab") as log:
+            keeper = subprocess.Popen(
+                [sys.executable, str(FOLDER / "keeper.py"), str(self.home)],
+                env=common,
+                stdin=subprocess.PIPE,  # the plan holds a secret
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=self.home,
                 start_new_session=True,  # Ctrl-C is ours to handle
             )
-        return process.pid
+        state["keeper"] = keeper.pid
+        _write_private(self._state_file, json.dumps(state))
+        plan = {"mark": state["mark"], "tied": self._tied, "components": components}
+        assert keeper.stdin
+        keeper.stdin.write(json.dumps(plan).encode())
+        keeper.stdin.close()
 
     def _log(self, name: str) -> Path:
         return self.home / "logs" / f"{name}.log"
@@ -200,8 +221,8 @@ class Airflow:
     def _wait_until_healthy(self, state: dict[str, Any]) -> None:
         end = time.monotonic() + HEALTHY_SECONDS
         while True:
-            for name, pid in state["pids"].items():
-                if pid not in _marked(state["mark"]):
+            for name, part in self.components().items():
+                if part["restarts"] > MAX_RESTARTS:
                     tail = "\n".join(self._log(name).read_text(errors="replace").splitlines()[-15:])
                     raise SupervisorError(f"the {name} ended while starting; {self._log(name)} says:\n{tail}")
             try:
@@ -248,55 +269,14 @@ def _write_private(path: Path, text: str) -> None:
     new.replace(path)
 
 
-def _marked(mark: str) -> set[int]:
-    """The living processes that carry the mark."""
-    wanted = f"{MARK}={mark}".encode()
-    return {pid for pid, environment in _environments() if wanted in environment}
-
-
-def _environments() -> Iterator[tuple[int, bytes]]:
-    if not Path("/proc/self/environ").exists():  # not Linux: `ps` shows the environment behind the command
-        shown = subprocess.run(["ps", "-Eww", "-ax", "-o", "pid=,command="], capture_output=True, check=False).stdout
-        for line in shown.splitlines():
-            pid, _, rest = line.strip().partition(b" ")
-            yield int(pid), rest
-        return
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                yield int(folder.name), (folder / "environ").read_bytes()
-            except OSError:  # gone meanwhile, or not ours
-                continue
-
-
-def _signal(pids: set[int], number: signal.Signals) -> None:
-    for pid in pids:
-        try:
-            os.kill(pid, number)
-        except ProcessLookupError:
-            continue
-
-
-def _wait_for_none(mark: str, seconds: float, but: set[int] | None = None) -> None:
-    """Waits for the end of all that carry the mark, but not for some components and what these have started."""
-    end = time.monotonic() + seconds
-    while any(_session(pid) not in (but or set()) for pid in _marked(mark)) and time.monotonic() < end:
-        time.sleep(0.2)
-
-
-def _session(pid: int) -> int:
-    try:
-        return os.getsid(pid)
-    except ProcessLookupError:
-        return -1
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("verb", choices=("up", "down", "status"))
     parser.add_argument("--home", type=Path, default=ROOT / ".winnow" / "airflow", help="AIRFLOW_HOME")
     args = parser.parse_args()
     airflow = Airflow(args.home)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
     try:
         if args.verb == "up":
             print(f"starting Airflow on loopback, port {airflow.port} ...", flush=True)
@@ -312,7 +292,14 @@ def main() -> int:
     except SupervisorError as error:
         print(f"airflow: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("airflow: interrupted", file=sys.stderr)
+        return 130
     return 0
+
+
+def _interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ import sys
 import time
 from typing import Any
 
-HEAVY = {"pyspark.sql.session", "pandas", "numpy", "great_expectations", "numba", "lxml", "winnow"}
+DATA = {"pyspark", "pandas", "numpy", "great_expectations", "pyarrow", "deltalake", "duckdb"}
+HEAVY = DATA | {"numba", "lxml", "fastapi"}
 EVIL = ("--evil $(id)", "a; id", "2026-11-16 --lake=/x", "../../etc/passwd", "-rf", "$(id)", "x\ny")
 
 
@@ -30,11 +31,17 @@ def describe(dag: Any) -> dict[str, Any]:
         "params": {name: dag.params.get_param(name).serialize() for name in dag.params},
         "accepted": accepted(dag),
         "tasks": {task.task_id: describe_task(task) for task in dag.tasks},
+        "groups": {name: sorted(group.children) for name, group in dag.task_group.children.items() if is_group(group)},
         "serialized": len(json.dumps(DagSerialization.to_dict(dag))),
     }
 
 
+def is_group(node: Any) -> bool:
+    return hasattr(node, "children")
+
+
 def describe_task(task: Any) -> dict[str, Any]:
+    partial = getattr(task, "partial_kwargs", {})  # of a mapped task
     return {
         "owner": task.owner,
         "retries": task.retries,
@@ -43,11 +50,21 @@ def describe_task(task: Any) -> dict[str, Any]:
         "trigger_rule": task.trigger_rule.value,
         "upstream": sorted(task.upstream_task_ids),
         "outlets": sorted(asset.name for asset in task.outlets),
-        "arguments": getattr(task, "arguments", None),
-        "job": getattr(task, "job", None),
+        "arguments": getattr(task, "arguments", None) or partial.get("arguments"),
+        "job": getattr(task, "job", None) or partial.get("job"),
         "teardown": task.is_teardown,
         "links": sorted(link.name for link in task.operator_extra_links),
+        "mapped": bool(partial) or any(hasattr(group, "_expand_input") for group in groups_of(task)),
+        "weight": task.priority_weight,
+        "told": len(task.on_failure_callback or ()),
     }
+
+
+def groups_of(task: Any) -> Any:
+    group = task.task_group
+    while group is not None:
+        yield group
+        group = group.parent_group
 
 
 def accepted(dag: Any) -> list[str]:
@@ -66,7 +83,7 @@ def accepted(dag: Any) -> list[str]:
 
 
 def causes() -> dict[str, str]:
-    from winnow_airflow import by_cause
+    from winnow.airflow.running import by_cause
 
     exits = {"gate_failed": 65, "bad_lake": 2, "table_conflict": 75, "failed": 1, "no_input": 2}
     return {code: type(by_cause(code, "so", exit_code)).__name__ for code, exit_code in exits.items()}

@@ -20,16 +20,37 @@ DAGS = {
     "maintain_tables": "CronTriggerTimetable",
     "reconcile": "CronTriggerTimetable",
 }
-ANSWERING = ["build_index", "join_paths", "match", "audit", "publish"]
-ENCODING = ["encode_documents", "encode_profiles"]
-EDGES = {  # stages, each after all of the stage before
-    "ingest_documents": [["interval"], ["ingest_documents"]],
-    "match_documents": [["interval"], ENCODING, *([name] for name in (*ANSWERING, "report"))],
-    "refresh_profiles": [["ingest_profiles"], ["encode_profiles"]],
-    "maintain_tables": [["maintain_tables"], ["sample_values"]],
-    "reconcile": [ENCODING, *([name] for name in ANSWERING)],
-    "backfill_profiles": [["interval"], ["backfill", "estimate"]],
+GROUPS = {  # of the picture in the README
+    "encode": ["encode_documents", "encode_profiles"],
+    "index": ["build_index", "join_paths"],
+    "answer": ["audit", "match", "publish"],
 }
+FLOW = {  # each task, and what it waits for
+    "dates": [],
+    "encode_documents": ["dates"],
+    "encode_profiles": ["dates"],
+    "build_index": ["dates", "encode_documents", "encode_profiles"],
+    "join_paths": ["build_index", "dates"],
+    "match": ["dates", "join_paths"],
+    "audit": ["dates", "match"],
+    "publish": ["audit", "dates"],
+    "report": ["dates", "publish"],
+}
+EDGES = {
+    "ingest_documents": {"date": [], "ingest_documents": ["date"]},
+    "match_documents": FLOW,
+    "refresh_profiles": {"ingest_profiles": [], "encode_profiles": ["ingest_profiles"]},
+    "maintain_tables": {"maintain_tables": [], "sample_values": ["maintain_tables"]},
+    "reconcile": FLOW,
+    "backfill_profiles": {
+        "dates": [],
+        "which": ["dates"],
+        "estimate": ["dates", "which"],
+        "backfill": ["dates", "which"],
+        "report": ["backfill", "dates"],
+    },
+}
+NOTIFIER = "winnow.airflow.notifications.FileNotifier"
 PARSE_SECONDS = 10  # all DAGs, on a busy machine; well below one on a quiet one
 Inspected = dict[str, Any]
 
@@ -41,7 +62,8 @@ def inspected(tmp_path_factory: pytest.TempPathFactory) -> Inspected:
     home = tmp_path_factory.mktemp("airflow")
     # The DAG processor puts the DAGs' folder on the path too.
     env = {**os.environ, "AIRFLOW_HOME": str(home), "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}
-    env |= {"PYTHONPATH": str(ROOT / "dags")}
+    env |= {"PYTHONPATH": str(ROOT / "dags"), "WINNOW_NOTIFIER": NOTIFIER}
+    env |= {"WINNOW_NOTIFIER_OPTIONS": json.dumps({"file": str(home / "events.jsonl")})}
     script = Path(__file__).with_name("inspect_dags.py")
     done = subprocess.run(
         [PYTHON, script, ROOT / "dags"], capture_output=True, text=True, env=env, cwd=home, check=False
@@ -93,6 +115,7 @@ def test_every_task_has_owner_retries_timeout_and_pool(tasks: dict[str, dict[str
         is_report = task["job"] == "report"  # a teardown: written whatever became of the others
         assert task["trigger_rule"] == ("all_done_setup_success" if is_report else "all_success"), name
         assert task["teardown"] == is_report, name
+        assert task["told"] == 1, name  # somebody hears of a failure
 
 
 def test_every_job_has_an_entry_and_every_entry_a_dag(tasks: dict[str, dict[str, Any]]) -> None:
@@ -101,16 +124,30 @@ def test_every_job_has_an_entry_and_every_entry_a_dag(tasks: dict[str, dict[str,
 
 
 def test_vital_edges(inspected: Inspected) -> None:
-    for name, stages in EDGES.items():
-        found = {key: task["upstream"] for key, task in inspected["dags"][name]["tasks"].items()}
-        before = [[], *stages]
-        assert found == {key: sorted(before[at]) for at, stage in enumerate(stages) for key in stage}, name
+    for name, edges in EDGES.items():
+        assert {key: task["upstream"] for key, task in inspected["dags"][name]["tasks"].items()} == edges, name
+
+
+def test_the_graph_is_the_picture_of_the_readme(inspected: Inspected) -> None:
+    for name in ("match_documents", "reconcile"):
+        dag = inspected["dags"][name]
+        assert dag["groups"] == GROUPS
+        assert sorted(key for key, task in dag["tasks"].items() if task["mapped"]) == GROUPS["answer"]
+    assert inspected["dags"]["backfill_profiles"]["tasks"]["backfill"]["mapped"]
+
+
+def test_the_day_goes_before_a_backfill(tasks: dict[str, dict[str, Any]]) -> None:
+    weights = {name: task["weight"] for name, task in tasks.items() if task["job"]}
+    later = {name: weight for name, weight in weights.items() if name.startswith(("backfill_profiles.", "maintain_"))}
+    assert set(later.values()) == {1}
+    assert set(weights.values()) - {1} == {10}
+    assert {name for name, weight in weights.items() if weight == 1} == set(later)
 
 
 def test_only_what_was_audited_is_published(inspected: Inspected) -> None:
     for name in ("match_documents", "reconcile"):
         found = inspected["dags"][name]["tasks"]
-        assert found["publish"]["upstream"] == ["audit"]
+        assert "audit" in found["publish"]["upstream"]
         assert "--audited" in found["publish"]["arguments"]
 
 
@@ -122,13 +159,16 @@ def test_assets(tasks: dict[str, dict[str, Any]]) -> None:
         "reconcile.publish": ["winnow_matches"],
         "backfill_profiles.backfill": ["winnow_matches"],
     }
-    assert tasks["match_documents.report"]["links"] == ["Run report"]
+    for dag in ("match_documents", "reconcile"):
+        assert tasks[f"{dag}.report"]["links"] == ["Run report"]
+        assert tasks[f"{dag}.audit"]["links"] == ["Data Docs"]
 
 
 def test_params_are_typed_and_refuse_what_is_no_value(inspected: Inspected) -> None:
     for name, dag in inspected["dags"].items():
         assert dag["accepted"] == [], name
         assert all(param["schema"].get("type") for param in dag["params"].values()), name
+        assert all(param["description"] for param in dag["params"].values()), name
 
 
 def test_a_value_never_becomes_a_second_argument(tasks: dict[str, dict[str, Any]]) -> None:

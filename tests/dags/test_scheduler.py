@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urlparse
 
 import deltalake
 import pytest
@@ -54,6 +53,13 @@ class Live(NamedTuple):
         run_id = self.client.trigger(dag, conf)
         return run_id, self.client.wait(dag, run_id, seconds=PATIENCE)
 
+    def page_of(self, run_id: str, task: str, link: str) -> str:
+        """What the browser shows behind a link of a task of `match_documents`."""
+        address = self.client.links("match_documents", run_id, task)[link]
+        assert address is not None
+        assert address.startswith(self.airflow.url())
+        return self.client.page(address)
+
     def state_of(self, dag: str, date: str) -> str:
         """The state in which the asset-triggered run of a date ends."""
 
@@ -95,8 +101,15 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         "WINNOW_LAKE": str(lake),
         "WINNOW_LANDING": str(landing),
         "WINNOW_START": "2100-01-01",  # no run but those that a test asks for
+        "WINNOW_RETRY_SECONDS": "2",
+        "WINNOW_NOTIFIER": "winnow.airflow.notifications.FileNotifier",
+        "WINNOW_NOTIFIER_OPTIONS": json.dumps({"file": str(folder / "events.jsonl")}),
+        "AIRFLOW__OPENLINEAGE__TRANSPORT": json.dumps(
+            {"type": "file", "log_file_path": str(folder / "lineage.jsonl"), "append": True}
+        ),
+        "AIRFLOW__OPENLINEAGE__NAMESPACE": "winnow-tests",
     }
-    airflow = Airflow(folder / "airflow", port=free_port(), settings=settings)
+    airflow = Airflow(folder / "airflow", port=free_port(), settings=settings, tied=True)
     airflow.up()
     try:
         client = airflow.client()
@@ -113,16 +126,18 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 
 def test_a_run_without_a_date_is_refused(live: Live) -> None:
-    asked = [live.client.trigger(dag) for dag in ("ingest_documents", "backfill_profiles")]
-    for dag, run_id, words in zip(
-        ("ingest_documents", "backfill_profiles"), asked, ("which date?", "which dates?"), strict=True
-    ):
+    refused = (
+        ("ingest_documents", "date", "which date?", "ingest_documents"),
+        ("backfill_profiles", "dates", "which dates?", "backfill"),
+    )
+    asked = [live.client.trigger(dag) for dag, *_ in refused]
+    for run_id, (dag, first, words, after) in zip(asked, refused, strict=True):
         assert live.client.wait(dag, run_id, seconds=PATIENCE) == "failed"
         tasks = live.client.tasks(dag, run_id)
-        assert tasks["interval"]["state"] == "failed"
-        assert tasks["interval"]["try_number"] == 1
-        assert {task["state"] for name, task in tasks.items() if name != "interval"} == {"upstream_failed"}
-        assert words in live.client.log(dag, run_id, "interval")
+        assert tasks[first]["state"] == "failed"
+        assert tasks[first]["try_number"] == 1
+        assert tasks[after]["state"] == "upstream_failed"
+        assert words in live.client.log(dag, run_id, first)
     assert not live.lake.folder.exists()
 
 
@@ -158,9 +173,11 @@ def test_the_next_event_wakes_the_consumer_and_it_catches_up(live: Live) -> None
     assert {str(row["match_date"]): row["documents"] for row in done} == live.documents_by_date()
     (run,) = live.client.runs("match_documents")
     assert run["run_type"] == "asset_triggered"
-    page = live.client.links("match_documents", run["dag_run_id"], "report")["Run report"]
-    assert page is not None
-    assert "<html" in Path(unquote(urlparse(page).path)).read_text()
+    page = live.page_of(run["dag_run_id"], "report", "Run report")
+    assert "passed" in page
+    assert f"{len(published(live.lake)):,}" not in page  # of all dates; a page is about one
+    docs = live.page_of(run["dag_run_id"], "audit[0]", "Data Docs")
+    assert "Great Expectations" in docs or "Expectations" in docs
 
 
 def test_a_profile_backfill_with_its_dry_run(live: Live) -> None:
@@ -172,7 +189,8 @@ def test_a_profile_backfill_with_its_dry_run(live: Live) -> None:
     assert state == "success"
     found = {row["job"]: row["counts"] for row in live.client.xcom("backfill_profiles", run_id, "estimate")}
     assert found == {date: {"documents": 15, "profiles": 2, "pairs": 30} for date in (*PAST, NEXT)}
-    assert live.client.tasks("backfill_profiles", run_id)["backfill"]["state"] == "skipped"
+    tasks = live.client.tasks("backfill_profiles", run_id)
+    assert {tasks[name]["state"] for name in tasks if name.startswith(("backfill", "report"))} == {"skipped"}
     assert by_delta_rs(live.place("matches")) == before
 
     run_id, state = live.run("backfill_profiles", {**range_, "dry_run": False})
@@ -216,13 +234,16 @@ def test_a_failed_gate_leaves_matches_untouched(live: Live) -> None:
     assert state == "failed"
     tasks = live.client.tasks("match_documents", run_id)
     states = {name: task["state"] for name, task in tasks.items()}
-    assert {name for name, state in states.items() if state != "success"} == {"audit", "publish"}
-    assert (states["audit"], states["publish"]) == ("failed", "upstream_failed")
-    assert tasks["audit"]["try_number"] == 1  # bad data is not tried again
-    assert "gate_failed" in live.client.log("match_documents", run_id, "audit")
-    page = live.client.links("match_documents", run_id, "report")["Run report"]
-    assert page is not None
-    assert "gate" in Path(unquote(urlparse(page).path)).read_text()
+    assert {name for name, state in states.items() if state != "success"} == {"audit[0]", "publish[0]"}
+    assert (states["audit[0]"], states["publish[0]"]) == ("failed", "upstream_failed")
+    assert tasks["audit[0]"]["try_number"] == 1  # bad data is not tried again
+    log = live.client.log("match_documents", run_id, "audit[0]")
+    assert "gate_failed" in log
+    assert "joins_right" in log
+    page = live.page_of(run_id, "report", "Run report")
+    assert "the quality gate refused it" in page
+    assert "joins_right" in page
+    assert "Expectations" in live.page_of(run_id, "audit[0]", "Data Docs")
     assert (by_delta_rs(live.place("matches")), live.version("matches")) == (before, version)
     assert any(not row["success"] for row in rows(live.lake, "quality_results"))
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from lxml import html
 
-from winnow.report.facts import Bar, Check, Facts, Trend
-from winnow.report.page import render
+from winnow.report.details import Cell, RowsPage
+from winnow.report.facts import BY_HAND, Bar, Check, Facts, SchedulerFacts, Trend
+from winnow.report.page import render, render_rows
 
 EVIL = "<script>alert(1)</script>"
 
@@ -21,8 +22,10 @@ def facts() -> Facts:
     dates = [f"2026-11-{day:02d}" for day in range(3, 17)]
     return Facts(
         date=dt.date(2026, 11, 16),
-        run_id="scheduled__2026-11-16",
         verdict="warned",
+        sentences=["Published 2026-11-17 00:04 UTC by run scheduled__2026-11-16."],
+        run=None,
+        scheduler=SchedulerFacts("scheduled__2026-11-16", "http://127.0.0.1:8080/runs/x", (("audit[0]", "success"),)),
         headline=[Bar("documents", 1_000_000), Bar("quarantined", 128), Bar("matches", 20_000_000, "20.0 a document")],
         funnel=[Bar("read", 1_000_128), Bar("accepted", 1_000_000, "128 quarantined"), Bar("matched", 912_000)],
         pruning=[Bar("documents × profiles", 1e12), Bar("candidates", 2.1e7), Bar("matches", 2e7)],
@@ -48,7 +51,10 @@ def test_the_page_needs_nothing_from_outside(facts: Facts) -> None:
     tree = html.fromstring(page)
     assert not tree.xpath("//script | //img | //iframe | //object")
     addresses = [value for element in tree.iter() for name, value in element.items() if name in {"src", "href"}]
-    assert addresses == ["data:,", "quality-2026-11-16-r.html"]
+    rows = "results-2026-11-16.html"
+    beside = ["index.html", "quality-2026-11-16-r.html", "quarantine-2026-11-16.html", rows]
+    gate = ["quality-2026-11-16-r.html", rows]
+    assert addresses == ["data:,", *beside, "http://127.0.0.1:8080/runs/x", *gate]
     assert "url(" not in page
     assert "@import" not in page
 
@@ -65,9 +71,20 @@ def test_the_page_says_what_the_facts_say(facts: Facts) -> None:
         assert text in words
     assert "sample of 1,000 documents" in words
     assert "2 of 80,000 nodes" in words
-    empty = Facts(facts.date, "r", "not audited", *([] for _ in range(12)), 0)
+    assert "audit[0]" in words
+    empty = Facts(facts.date, "not answered", [], None, BY_HAND, *([] for _ in range(12)), 0)
     assert "Nothing was refused." in render(empty)
     assert "Rare values" not in render(empty)
+
+
+def test_rows_are_text_and_link_only_beside() -> None:
+    row = (Cell("2026-11-16", "2026-11-16.html"), Cell("failed", tag="failed"), Cell(EVIL))
+    page = render_rows(RowsPage("index.html", "All dates", EVIL, ("date", "gate", "source"), [row]))
+    assert EVIL not in page
+    tree = html.fromstring(page)
+    assert tree.xpath("//td/a/@href") == ["2026-11-16.html"]
+    assert tree.xpath("//td/span[@class='tag failed']/text()") == ["failed"]
+    assert tree.xpath("//td[3]/text()") == [EVIL]
 
 
 def test_a_browser_shows_it(facts: Facts, tmp_path: Path) -> None:

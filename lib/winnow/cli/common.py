@@ -48,7 +48,14 @@ def add_interval_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--date", type=date, help="the data interval, e.g. 2026-11-16")
     parser.add_argument("--from", dest="first", type=date, help="the first of a range of dates")
     parser.add_argument("--to", dest="last", type=date, help="the last of them, included")
+    parser.add_argument("--dates", type=dates, default=(), metavar="D,D,…", help="several dates, not all of a range")
     parser.add_argument("--pending", action="store_true", help="every date that has documents not answered yet, too")
+    add_run_argument(parser)
+
+
+def add_metrics_arguments(parser: argparse.ArgumentParser) -> None:
+    """For a job that is about no date, but done for the sake of some."""
+    parser.add_argument("--dates", type=dates, default=(), metavar="D,D,…", help="the dates that its metrics belong to")
     add_run_argument(parser)
 
 
@@ -86,14 +93,16 @@ def dates_and_pending(args: argparse.Namespace, spark: "SparkSession", lake: "La
 
 def named_dates(args: argparse.Namespace) -> tuple[dt.date, ...]:
     """The dates that the call names, none without `--date` and `--from`."""
-    return dates_of(args) if args.date or args.first or args.last else ()
+    return dates_of(args) if args.date or args.first or args.last or args.dates else ()
 
 
 def dates_of(args: argparse.Namespace) -> tuple[dt.date, ...]:
-    """The dates that `--date` or `--from` and `--to` name."""
-    if args.date and not (args.first or args.last):
+    """The dates that `--date`, `--dates`, or `--from` and `--to` name."""
+    if args.dates and not (args.date or args.first or args.last):
+        return tuple(sorted(set(args.dates)))
+    if args.date and not (args.first or args.last or args.dates):
         return (args.date,)
-    if args.date or not (args.first and args.last):
+    if args.date or args.dates or not (args.first and args.last):
         raise UsageError("no_interval", "which data interval?", hint="give --date D, or --from D --to D, or --pending")
     days = (args.last - args.first).days + 1
     if days < 1:
@@ -160,6 +169,15 @@ def date(text: str) -> dt.date:
         return dt.date.fromisoformat(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a date like 2026-11-16") from None
+
+
+def dates(text: str) -> tuple[dt.date, ...]:
+    """ISO dates, with commas between them.
+
+    >>> dates("2026-11-16,2026-11-18")
+    (datetime.date(2026, 11, 16), datetime.date(2026, 11, 18))
+    """
+    return tuple(date(part) for part in text.split(","))
 
 
 def add_expansion_argument(parser: argparse.ArgumentParser) -> None:

@@ -1,7 +1,9 @@
 """`winnow run --date D`: encode, index, match and publish the documents of a date or of a range, in one session."""
 
 import argparse
+import datetime as dt
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from winnow.cli.common import (
@@ -17,9 +19,11 @@ from winnow.cli.common import (
     session_of,
 )
 from winnow.cli.showing import painted, show, show_all
+from winnow.errors import DataError, WinnowError
 
 if TYPE_CHECKING:
     from winnow.jobs.report import RunReport
+    from winnow.tables.lake import Lake
 
 _TOLD = {"documents": "documents", "matches": "new matches", "undecided": "undecided pairs"}
 
@@ -96,7 +100,6 @@ def _without_documents(args: argparse.Namespace) -> "Iterator[str]":
 def reports(args: argparse.Namespace) -> "Iterator[RunReport]":
     from winnow.jobs import run as pipeline
     from winnow.jobs.report import RunReport
-    from winnow.report.write import write
 
     check_engine(args)
     lake = lake_of(args)
@@ -117,5 +120,20 @@ def reports(args: argparse.Namespace) -> "Iterator[RunReport]":
         full=args.full,
         **({"shard": args.shard} if args.shard else {}),
     )
-    yield from pipeline.run(spark, config, None if args.no_audit else gate_of(spark, lake))
-    yield RunReport("report", place=write(lake, dates[-1]))
+    try:
+        yield from pipeline.run(spark, config, None if args.no_audit else gate_of(spark, lake))
+    except DataError:
+        with suppress(WinnowError):  # what the gate has refused has pages, too
+            _write_pages(lake, dates)
+        raise
+    yield from (RunReport("report", place=place) for place in _write_pages(lake, dates))
+
+
+def _write_pages(lake: "Lake", dates: Sequence[dt.date]) -> list[str]:
+    """Writes the pages of some dates, and the index; a catalog is read by sessions only, so it has none."""
+    from winnow.report.write import write, write_index
+
+    places = [write(lake, date) for date in dates] if not lake.is_catalog else []
+    if places:
+        write_index(lake)
+    return places

@@ -8,7 +8,7 @@ from winnow.cli.common import (
     add_engine_argument,
     add_interval_arguments,
     add_lake_arguments,
-    add_run_argument,
+    add_metrics_arguments,
     check_engine,
     dates_and_pending,
     dates_of,
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     if name in INTERVAL:
         add_interval_arguments(parser)
     else:
-        add_run_argument(parser)
+        add_metrics_arguments(parser)
     if name == "match-documents":
         add_engine_argument(parser)
         parser.add_argument("--full", action="store_true", help="ask everything again")
@@ -69,10 +69,10 @@ def reports(args: argparse.Namespace) -> Reports:
     for report in _STEPS[args.command](args, spark, lake):
         yield report
         done.append(report)
-    if done and getattr(args, "date", None):
+    if done and (dates := named_dates(args) if args.command in INTERVAL else args.dates):
         from winnow.jobs.run_metrics import write_run_metrics
 
-        write_run_metrics(lake.open(spark), args.run_id, args.date, done)
+        write_run_metrics(lake.open(spark), args.run_id, dates[-1], done)
 
 
 def _encode_documents(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:

@@ -28,11 +28,13 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def write_data_docs(lake: Lake, date: str, run_id: str, validations: "Sequence[Validation]") -> str:
-    """Writes the page of an audit beside the reports; returns its name."""
-    folder = Place(f"{lake.index_location if lake.is_catalog else lake.location}/_reports", lake.filesystem_options)
+    """Writes the page of an audit beside the reports, also as the newest one of its date; returns its name."""
+    folder = Place(lake.report_location, lake.filesystem_options)
     name = page_name(date, run_id)
-    with folder.open_output(name) as stream:
-        stream.write(page(f"{date} · run {run_id}", validations).encode())
+    content = page(f"{date} · run {run_id}", validations).encode()
+    for own in (name, newest_page_name(date)):
+        with folder.open_output(own) as stream:
+            stream.write(content)
     remove_oldest(folder, MAX_PAGES)
     return name
 
@@ -43,6 +45,14 @@ def page_name(date: str, run_id: str) -> str:
     'quality-2026-11-16-manual-1.html'
     """
     return f"{_PREFIX}{date}-{re.sub(r'[^A-Za-z0-9_.-]+', '-', run_id)}.html"
+
+
+def newest_page_name(date: str) -> str:
+    """
+    >>> newest_page_name("2026-11-16")
+    'quality-2026-11-16.html'
+    """
+    return f"{_PREFIX}{date}.html"
 
 
 def page(title: str, validations: "Sequence[Validation]") -> str:

@@ -1,27 +1,41 @@
-"""The page: facts in, HTML out. Charts are inline SVG and styles are inline, so it needs no network and no script."""
+"""The pages: facts in, HTML out. Charts are inline SVG and styles are inline, so they need no network and no script."""
 
 import math
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from winnow.report.details import RowsPage, quarantine_name, results_name
 from winnow.report.facts import Bar, Facts, Trend
 
 WIDTH, HEIGHT, LABELS = 560, 90, 220
 
 
 def render(facts: Facts) -> str:
-    return str(_template().render(facts=facts, bars=bars, line=line))
+    """Returns the page of a date."""
+    links = {"quarantine": quarantine_name(facts.date), "results": results_name(facts.date)}
+    return str(_templates().get_template("page.html.jinja").render(facts=facts, links=links, bars=bars, line=line))
+
+
+def render_rows(page: RowsPage) -> str:
+    """Returns a page that is one table."""
+    return str(_templates().get_template("rows.html.jinja").render(page=page))
 
 
 @cache
-def _template() -> Any:
+def _templates() -> Environment:
     # Labels are data from outside: everything is escaped, and an unknown name is an error.
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.filters["number"] = number
-    return environment.from_string(resources.files(__package__).joinpath("page.html.jinja").read_text())
+    return environment
 
 
 def number(value: float) -> str:

@@ -96,6 +96,11 @@ class Lake:
             raise UsageError("no_index_place", f"the schema {self.location} has no place for index files", hint=hint)
         return f"{self.location}/{_INDEX_FOLDER}"
 
+    @property
+    def report_location(self) -> str:
+        """Where pages are kept: reports, Data Docs, and their index."""
+        return f"{self.index_location if self.is_catalog else self.location}/_reports"
+
     def open(self, spark: "SparkSession") -> "Tables":
         from winnow.tables.tables import Tables
 

@@ -14,6 +14,7 @@ from winnow.tables.contract import Contract, column_types, contract, contract_br
 from winnow.tables.faults import point
 from winnow.tables.lake import Lake
 from winnow.tables.small import read_one, read_small
+from winnow.tables.traffic import note_read, note_written
 from winnow.tables.transactions import Transaction, is_conflict, only_writer, retried
 
 _MISSING = {"PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST"}
@@ -63,6 +64,7 @@ class Tables:
             raise DataError(
                 "table_missing", f"no table {name} in {self.lake.location}", hint="run the job that writes it first"
             )
+        note_read(name, version)
         reader = self.spark.read if version is None else self.spark.read.option("versionAsOf", version)
         rows = reader.table(self.lake.table(name))
         return rows if interval is None else rows.where(sf.col(_date_column(contract(name))) == sf.lit(interval))
@@ -99,6 +101,7 @@ class Tables:
                 write(conforming.writeTo(self.lake.table(name)).options(**transaction.options))
 
         retried(commit, table=name)
+        note_written(name)
         point(f"{name} written")
 
     def append_new(self, name: str, rows: DataFrame) -> int:
@@ -177,6 +180,7 @@ class Tables:
             changed = retried(commit, table=name)
         finally:
             self.spark.catalog.dropTempView(source)
+        note_written(name)
         point(f"{name} written")
         return changed
 
@@ -188,6 +192,7 @@ class Tables:
                 read_one(self.spark.sql(f"DELETE FROM {self.lake.table(name)} WHERE {where}"))
 
         retried(commit, table=name)
+        note_written(name)
         point(f"{name} deleted")
 
     def optimize(self, name: str) -> None:
@@ -204,6 +209,7 @@ class Tables:
                 self.spark.sql(statement)
 
         retried(commit, table=name)
+        note_written(name)
 
     def _conforming(self, name: str, rows: DataFrame) -> DataFrame:
         contract(name).require(rows.schema, what=f"what is to be written to {name}")
