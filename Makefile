@@ -45,6 +45,7 @@ format: setup ## format the code
 bench: setup ## measure everything, as ratios to lxml in the same run
 	@.venv/bin/winnow bench profiles
 	@.venv/bin/winnow bench match
+	@.venv/bin/winnow bench engines
 	@.venv/bin/winnow bench ingest
 	@.venv/bin/winnow bench pipeline
 

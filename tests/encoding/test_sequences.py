@@ -33,7 +33,7 @@ def naive_sequence(parents: list[int], labels: list[str]) -> list[str]:
 @settings(max_examples=examples(60), deadline=None)
 def test_document_sequences(texts: list[str]) -> None:
     batch = _ENCODER.encode([text.encode() for text in texts], values=False)
-    sequences, offsets = document_sequences(batch, _ENCODER.paths)
+    sequences, offsets = document_sequences(batch, _ENCODER.paths.symbols)
     for document in range(batch.documents):
         one = batch.slice(document, document + 1)
         labels = [_ENCODER.vocabulary.label(_ENCODER.paths.symbols[path]) for path in one.path]
@@ -44,6 +44,6 @@ def test_document_sequences(texts: list[str]) -> None:
 
 def test_a_line_is_its_labels_from_leaf_to_root() -> None:
     batch = _ENCODER.encode([b"<a><b><c/></b></a>"], values=False)
-    sequences, _ = document_sequences(batch, _ENCODER.paths)
+    sequences, _ = document_sequences(batch, _ENCODER.paths.symbols)
     assert [_ENCODER.vocabulary.label(symbol) for symbol in sequences] == ["c", "b", "a"]
     assert path_sequence(int(batch.path[2]), _ENCODER.paths).tolist() == sequences.tolist()

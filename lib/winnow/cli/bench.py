@@ -9,13 +9,19 @@ from winnow.cli.showing import show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    kinds = parser.add_subparsers(
-        dest="kind", required=True, metavar="kind"
-    )
+    kinds = parser.add_subparsers(dest="kind", required=True, metavar="kind")
     match = kinds.add_parser("match", help="the matching core: workloads and engines beside lxml, on one thread")
     match.add_argument("--quick", action="store_true", help="a tenth of the profiles: minutes become seconds")
     match.add_argument("--corpora", type=Path, default=Path("../shared/corpora"), help="real documents, where present")
     match.add_argument("--folder", type=Path, default=Path(".winnow/bench"), help="where plots and results go")
+    engines = kinds.add_parser(
+        "engines", help="all engines on the papers' workloads: time by part, ratios to nfa, buff"
+    )
+    engines.add_argument("--quick", action="store_true", help="a tenth of the profiles")
+    engines.add_argument(
+        "--engines", nargs="+", default=None, metavar="NAME", help="only these; nfa and buff to compare"
+    )
+    engines.add_argument("--folder", type=Path, default=Path(".winnow/bench"), help="where results go")
     profiles = kinds.add_parser("profiles", help="compiling profiles beside lxml compiling the same XPaths")
     profiles.add_argument("--profiles", type=int, default=1_000_000)
     ingest = kinds.add_parser("ingest", help="ingest into Delta beside one-thread lxml parsing of the same bytes")
@@ -46,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     spark.add_argument("--many", type=int, default=1_000_000, help="profiles of the index whose memory is measured")
     spark.add_argument("--folder", type=Path, default=Path(".winnow/bench"), help="where inputs and indexes go")
     spark.add_argument("--master", default="local[2]")
-    for kind in (match, profiles, ingest, pipeline, growth, layout, spark):
+    for kind in (match, engines, profiles, ingest, pipeline, growth, layout, spark):
         add_output_arguments(kind)
 
 
@@ -80,6 +86,11 @@ def _measure(args: argparse.Namespace) -> dict[str, Any]:
 
         sizes = {"documents": args.documents, "profiles": args.profiles, "many": args.many}
         return spark.run(args.folder, master=args.master, **sizes)
+    if args.kind == "engines":
+        from winnow.bench import engines
+        from winnow.engines import ENGINES
+
+        return engines.run(args.folder, quick=args.quick, engines=tuple(args.engines or ENGINES))
     if args.kind == "profiles":
         from winnow.bench import profiles
 

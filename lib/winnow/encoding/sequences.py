@@ -49,13 +49,12 @@ def _symbol(step: Node, vocabulary: Vocabulary) -> int:
     return vocabulary.add(f"@{step.label}" if step.kind == Kind.ATTRIBUTE else step.label)
 
 
-def document_sequences(batch: EncodedBatch, paths: PathTable) -> tuple[Ints, Longs]:
-    """The sequences of all documents, one after the other, and their offsets (one more than documents)."""
-    return _document_sequences(batch, paths.symbols)
-
-
 @kernel
-def _document_sequences(batch: EncodedBatch, symbols: Ints) -> tuple[Ints, Longs]:
+def document_sequences(batch: EncodedBatch, symbols: Ints) -> tuple[Ints, Longs]:
+    """The sequences of all documents, one after the other, and their offsets (one more than documents).
+
+    `symbols` has the symbol of each path's last step, as `PathTable.symbols` has it or in another numbering.
+    """
     nodes = batch.path.size
     sequence = np.empty(2 * nodes, np.int32)
     offsets = np.zeros(batch.doc_offsets.size, np.int64)

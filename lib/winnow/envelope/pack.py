@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from winnow.arrays.kernel import kernel
 from winnow.envelope.boxes import Boxes
+from winnow.envelope.sequences import ACCESS
 
 
 @kernel
-def _compare(boxes: Boxes, a: int, b: int) -> tuple[int, int]:
+def compare(boxes: Boxes, a: int, b: int) -> tuple[int, int]:
     """(sign of a - b, number of leading positions that are equal)."""
     left = boxes.heads[a]
     right = boxes.heads[b]
@@ -40,15 +41,21 @@ def _compare(boxes: Boxes, a: int, b: int) -> tuple[int, int]:
 
 @kernel
 def _keys(boxes: Boxes) -> NDArray[np.int64]:
-    """The first three positions in one word: 20 bits of the high end and the link of each; 0 for an absent position."""
+    """The first three positions in one word: 20 bits of the high end and the link of each; 0 for an absent position.
+
+    What follows a position that is beyond 20 bits is left out, as equal ends may then be of different positions.
+    """
     keys = np.zeros(boxes.heads.size, np.int64)
     for k in range(keys.size):
         head = boxes.heads[k]
+        is_cut = False
         for i in range(3):
             code = 0
-            if i < head.longest:
+            if i < head.longest and not is_cut:
                 position = boxes.positions[head.start + i]
-                code = (min(max(position.high, -0x7FFFF), 0x7FFFF) + 0x80000) * 2 + position.adjacent
+                high = position.high - ACCESS if position.high >= ACCESS else position.high
+                is_cut = abs(high) > 0x7FFFF and position.low == position.high
+                code = (min(max(high, -0x7FFFF), 0x7FFFF) + 0x80000) * 2 + position.adjacent
             keys[k] = keys[k] * 0x200000 + code
     return keys
 
@@ -70,7 +77,7 @@ def _sort_runs(boxes: Boxes, keys: NDArray[np.int64], order: NDArray[np.int64]) 
                 a = left
                 b = middle
                 for k in range(left, right):
-                    if b >= right or (a < middle and _compare(boxes, order[a], order[b])[0] <= 0):
+                    if b >= right or (a < middle and compare(boxes, order[a], order[b])[0] <= 0):
                         spare[k] = order[a]
                         a += 1
                     else:
@@ -95,7 +102,7 @@ def shared_prefixes(boxes: Boxes) -> NDArray[np.int32]:
     """For each sorted box, how many leading positions it shares with the one before."""
     shared = np.zeros(boxes.heads.size, np.int32)
     for k in range(1, boxes.heads.size):
-        shared[k] = _compare(boxes, k - 1, k)[1]
+        shared[k] = compare(boxes, k - 1, k)[1]
     return shared
 
 

@@ -21,6 +21,7 @@ SYMBOL_MIN = -(2**31)
 SYMBOL_MAX = 2**31 - 1
 ANY = (0, SYMBOL_MAX)
 ANY_NEGATIVE = (SYMBOL_MIN, -1)
+ACCESS = 2**30  # symbols from here on are access positions (see `packed_tree`)
 
 Position: TypeAlias = int | tuple[int, int]
 

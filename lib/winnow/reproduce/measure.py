@@ -85,7 +85,7 @@ def _round(engine: Engine, encoder: Encoder, contents: list[bytes]) -> _Round:
         matching += time.process_time() - middle
         scanning += middle - start
         matched_patterns.update(np.unique(found.patterns).tolist())
-        new = _counts(engine, batch) | {
+        new = own_counts(engine, batch) | {
             "candidates": found.funnel.candidates,
             "verified": found.funnel.verified,
             "matches": found.funnel.matches,
@@ -102,7 +102,7 @@ _SIZES = {"states", "loops", "transitions", "machines", "bytes", "conditions", "
 _SIZES |= {"rows", "predicates", "clusters"}
 
 
-def _counts(engine: Engine, batch: EncodedBatch) -> dict[str, int]:
+def own_counts(engine: Engine, batch: EncodedBatch) -> dict[str, int]:
     """What the engine counts itself. Each has its own kind of comparison: a state with a node, an envelope with one."""
     own: dict[str, int] = dict(getattr(engine, "stats", {}))
     compared = getattr(engine, "compared", None)

@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable
 from typing import cast
 
-from winnow.encoding import Encoder, document_sequences
+from winnow.encoding import Encoder
 from winnow.engines import create
 from winnow.engines.boxfilter.engine import BatchBoxFilter, BoxFilter
-from winnow.envelope import EnvelopeTree, SequenceSet
+from winnow.envelope import build_data_tree
 from winnow.reproduce.measure import Measured, parsing_us, warm_up
 from winnow.reproduce.workload import BATCH, Workload, prepare
 
@@ -27,12 +27,11 @@ def measure_stages(workload: Workload, name: str) -> Measured:
     first = _seconds(lambda: list(engine.candidates(batch)))
     found = min(_seconds(lambda: list(engine.candidates(batch))) for _ in range(3))
     whole = min(_seconds(lambda: engine.match(batch)) for _ in range(3))
-    symbols, offsets = document_sequences(batch, paths)
-    encoding = min(_seconds(lambda: document_sequences(batch, paths)) for _ in range(3))
+    sequences, columns = engine.document_sequences(batch).sequences, len(engine.index.labels)
+    encoding = min(_seconds(lambda: engine.document_sequences(batch)) for _ in range(3))
     tree = 0.0
     if isinstance(engine, BatchBoxFilter):
-        parameters = engine.index.tree.parameters
-        tree = _seconds(lambda: EnvelopeTree.bulk_load(SequenceSet(offsets, symbols, symbols), parameters))
+        tree = min(_seconds(lambda: build_data_tree(sequences, columns)) for _ in range(3))
     parts = (scanning + encoding, whole - found, profiles, first - found, tree, found - encoding - tree)
     stages = {stage: round(max(seconds, 0.0), 5) for stage, seconds in zip(STAGES, parts, strict=True)}
     counts = {"node_pairs": engine.compared.node_pairs, "leaf_pairs": engine.compared.leaf_pairs}

@@ -6,6 +6,7 @@ from winnow.arrays.column import Column
 from winnow.arrays.types import Ints
 from winnow.encoding import EncodedBatch, PathTable
 from winnow.encoding.path_symbols import PathSymbols
+from winnow.engines.verification import lines
 from winnow.engines.verification.embed import HEAD, LIST, Memory, Question, verify_pairs
 from winnow.patterns.store import PatternStore
 
@@ -17,18 +18,39 @@ class Verifier:
 
     def __init__(self, store: PatternStore, paths: PathTable) -> None:
         self._store = store
+        self._paths = paths
         self._symbols = PathSymbols(paths, store.vocabulary)
         self._lists, self._heads = Column(np.int32), Column(np.int32)
         self._counter = np.zeros(1, np.int64)
+        self._lines = lines.LineTable()
+        self._seen, self._line_heads = Column(np.int32), Column(np.int32)
+        self._line_counter = np.zeros(1, np.int64)
 
     def verify(self, batch: EncodedBatch, documents: Ints, patterns: Ints) -> Ints:
         """Per pair, ascending by document: the node that proves it, or -1 when the pattern does not hold there."""
         witnesses = np.empty(documents.size, np.int32)
         if documents.size:
-            pairs = np.stack([documents, patterns], axis=1).astype(np.int32)
-            question = Question(self._symbols.signed(), self._store.twigs, pairs, self._store.height)
-            verify_pairs(batch, question, self._memory(), witnesses)
+            pairs = np.column_stack([documents, patterns]).astype(np.int32, copy=False)
+            self._verify_lines(batch, pairs, witnesses)
+            others = np.flatnonzero(witnesses == lines.OTHER)
+            if others.size:
+                question = Question(self._symbols.signed(), self._store.twigs, pairs[others], self._store.height)
+                found = np.empty(others.size, np.int32)
+                verify_pairs(batch, question, self._memory(), found)
+                witnesses[others] = found
         return witnesses
+
+    def _verify_lines(self, batch: EncodedBatch, pairs: Ints, witnesses: Ints) -> None:
+        if self._line_counter[0] > _LAST_STAMP:
+            self._line_counter[0] = 0
+            self._seen.view[:] = 0
+            self._line_heads.view[:] = 0
+        symbols = self._symbols.signed()
+        self._seen.resize(2 * symbols.size, 0)
+        self._line_heads.resize(lines.HEAD * len(self._store.vocabulary), 0)
+        memory = lines.Memory(self._seen.view, self._line_heads.view, self._line_counter)
+        known = self._lines.lines(self._store.twigs, pairs[:, 1])
+        lines.verify_lines(batch, lines.Question(pairs, known, self._paths.parents, symbols), memory, witnesses)
 
     def _memory(self) -> Memory:
         if self._counter[0] > _LAST_STAMP:
