@@ -150,6 +150,7 @@ class Tables:
                 options = {**transaction.options, "userMetadata": mark}
                 conforming.writeTo(self.lake.table(name)).options(**options).append()
             added = self._additions(name, transaction, version)
+        note_written(name)
         point(f"{name} written")
         if added and mark not in added:
             raise TransientError("table_moved", f"others have added to {name} meanwhile", hint="look again what is new")
