@@ -29,12 +29,29 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 def write_data_docs(lake: Lake, date: str, run_id: str, validations: "Sequence[Validation]") -> str:
     """Writes the page of an audit beside the reports; returns its name."""
-    folder = Place(f"{lake.index_location if lake.is_catalog else lake.location}/_reports", lake.filesystem_options)
+    folder = _pages(lake)
     name = page_name(date, run_id)
     with folder.open_output(name) as stream:
         stream.write(page(f"{date} · run {run_id}", validations).encode())
     remove_oldest(folder, MAX_PAGES)
     return name
+
+
+def remove_pages(lake: Lake) -> int:
+    """Removes all pages beside the tables, which quote values and documents; returns how many."""
+    import pyarrow.fs as pafs
+
+    folder = _pages(lake)
+    filesystem, path = filesystem_of(folder.uri, folder.options)
+    found = filesystem.get_file_info(pafs.FileSelector(path, allow_not_found=True, recursive=True))
+    files = [info.path for info in found if info.is_file]
+    for file in files:
+        filesystem.delete_file(file)
+    return len(files)
+
+
+def _pages(lake: Lake) -> Place:
+    return Place(f"{lake.index_location if lake.is_catalog else lake.location}/_reports", lake.filesystem_options)
 
 
 def page_name(date: str, run_id: str) -> str:
