@@ -110,6 +110,14 @@ class Matcher:
         self._is_hybrid: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)
         self.add(profiles)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What an index file holds: everything but the lock, which is of a process."""
+        return {name: value for name, value in self.__dict__.items() if name != "_one_at_a_time"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._one_at_a_time = RLock()
+
     def __len__(self) -> int:
         """Live profiles."""
         return len(self._profiles)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import pickle
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -152,3 +153,9 @@ def test_threads_share_a_matcher() -> None:
         once = [f"{number}-{k} p{(number + k) % 50}" for k in range(60)]
         assert found[number] == once * 5
     assert len(matcher) == 58
+
+
+def test_a_matcher_is_carried_to_another_process() -> None:
+    matcher = pickle.loads(pickle.dumps(Matcher([("p", "/a")])))
+    matcher.add([("q", "//b")])
+    assert [row.profile_id for row in matcher.match(["<a><b/></a>"])] == ["p", "q"]

@@ -41,6 +41,7 @@ GROUPS = {
         "doctor": Command("winnow.cli.doctor", "what this machine has and lacks, and what mends it"),
         "open-dates": Command("winnow.cli.open_dates", "which dates have something to do, and why"),
         "audit": Command("winnow.cli.audit", "would the gate let the staged answers of a date pass?"),
+        "forget": Command("winnow.cli.forget", "take documents and all that was derived from them out of every table"),
         "maintain": Command("winnow.cli.steps", "OPTIMIZE, VACUUM and file counts of all tables"),
         "setup-kernels": Command("winnow.cli.setup_kernels", "compile what is compiled for this machine, beforehand"),
         "setup-jars": Command("winnow.cli.setup_jars", "get the Delta jars that Spark needs, checked by sha256"),

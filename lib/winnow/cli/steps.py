@@ -1,6 +1,8 @@
 """The jobs one by one, as a scheduler runs them; `winnow run` runs them all."""
 
 import argparse
+import datetime as dt
+import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -47,6 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     if name == "maintain":
         parser.add_argument("--table", action="append", default=[], help="only this one; may be repeated")
         parser.add_argument("--retention-hours", type=positive, default=24 * 30, help="VACUUM keeps what is younger")
+        days = os.environ.get("WINNOW_FORGET_AFTER_DAYS")
+        words = "first forget the documents of earlier dates (default: WINNOW_FORGET_AFTER_DAYS, else none)"
+        parser.add_argument("--forget-after-days", type=positive, default=days, metavar="N", help=words)
     add_lake_arguments(parser)
 
 
@@ -137,6 +142,11 @@ def _publish_matches(args: argparse.Namespace, spark: "SparkSession", lake: "Lak
 def _maintain(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
     from winnow.jobs import maintain as job
 
+    if args.forget_after_days:
+        from winnow.jobs import forget
+
+        before = dt.date.today() - dt.timedelta(days=args.forget_after_days)
+        yield forget.run(spark, forget.Config(lake=lake, before=before))
     config = job.Config(lake=lake, tables=tuple(args.table), retention_hours=args.retention_hours)
     yield from job.run(spark, config)
 

@@ -51,6 +51,7 @@ class Config:
     lake: Lake
     file: str
     retire_missing: bool = False
+    again: bool = False  # what the language has rejected before is compiled anew
 
 
 def run(spark: SparkSession, config: Config) -> RunReport:
@@ -65,6 +66,8 @@ def run(spark: SparkSession, config: Config) -> RunReport:
         )
         given = with_xpath_id(sent).localCheckpoint()  # hashed once
     with report.stage("compile"):
+        if config.again:
+            forget_rejections(tables, given)
         compile_new(tables, given)
     with report.stage("profiles"):
         verdicts = tables.read("profile_patterns").select("xpath_id", *VERDICT)
@@ -88,6 +91,12 @@ def with_xpath_id(given: DataFrame) -> DataFrame:
 
 def _sized(text: Column) -> Column:
     return sf.concat(sf.length(text).cast("string"), sf.lit(":"), text)
+
+
+def forget_rejections(tables: Tables, given: DataFrame) -> None:
+    """Takes back that the language has rejected these XPaths: it may take more by now. No profile relies on it."""
+    rejected = tables.read("profile_patterns").where("class = 'rejected'")
+    tables.delete_keys("profile_patterns", rejected.join(given, "xpath_id", "left_semi").select("xpath_id"))
 
 
 def compile_new(tables: Tables, given: DataFrame) -> None:

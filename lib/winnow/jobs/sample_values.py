@@ -42,17 +42,19 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     with report.stage("sample"):
         if not add_samples(tables, config.sample):
             return report
-    version = tables.version("document_samples")
     with report.stage("count"):
-        samples = tables.read("document_samples", version=version).orderBy("rank").limit(config.sample)
-        counted = samples.select("document_id", "content", "encoding").mapInArrow(_count_values, COUNTED)
-        estimates = selectivity(counted, samples, config.values)
-        tables.replace("selectivity", estimates, Transaction(f"selectivity/{version}/{config.sample}/{config.values}"))
-        report.counts = {
-            "documents sampled": samples.count(),
-            "labels and values": tables.read("selectivity").count(),
-        }
+        report.counts = estimate(tables, config)
     return report
+
+
+def estimate(tables: Tables, config: Config) -> dict[str, int]:
+    """Makes the estimates those of the samples that are kept now."""
+    version = tables.version("document_samples")
+    samples = tables.read("document_samples", version=version).orderBy("rank").limit(config.sample)
+    counted = samples.select("document_id", "content", "encoding").mapInArrow(_count_values, COUNTED)
+    estimates = selectivity(counted, samples, config.values)
+    tables.replace("selectivity", estimates, Transaction(f"selectivity/{version}/{config.sample}/{config.values}"))
+    return {"documents sampled": samples.count(), "labels and values": tables.read("selectivity").count()}
 
 
 def add_samples(tables: Tables, size: int) -> bool:

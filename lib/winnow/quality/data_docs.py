@@ -29,7 +29,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 def write_data_docs(lake: Lake, date: str, run_id: str, validations: "Sequence[Validation]") -> str:
     """Writes the page of an audit beside the reports, also as the newest one of its date; returns its name."""
-    folder = Place(lake.report_location, lake.filesystem_options)
+    folder = _pages(lake)
     name = page_name(date, run_id)
     content = page(f"{date} · run {run_id}", validations).encode()
     for own in (name, newest_page_name(date)):
@@ -37,6 +37,23 @@ def write_data_docs(lake: Lake, date: str, run_id: str, validations: "Sequence[V
             stream.write(content)
     remove_oldest(folder, MAX_PAGES)
     return name
+
+
+def remove_pages(lake: Lake) -> int:
+    """Removes all pages beside the tables, which quote values and documents; returns how many."""
+    import pyarrow.fs as pafs
+
+    folder = _pages(lake)
+    filesystem, path = filesystem_of(folder.uri, folder.options)
+    found = filesystem.get_file_info(pafs.FileSelector(path, allow_not_found=True, recursive=True))
+    files = [info.path for info in found if info.is_file]
+    for file in files:
+        filesystem.delete_file(file)
+    return len(files)
+
+
+def _pages(lake: Lake) -> Place:
+    return Place(lake.report_location, lake.filesystem_options)
 
 
 def page_name(date: str, run_id: str) -> str:

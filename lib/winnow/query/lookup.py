@@ -1,10 +1,10 @@
-"""One document, or one profile, of a lake."""
+"""One document, or one profile, of a lake; and what waits there, by reason."""
 
 from typing import NamedTuple
 
 from winnow.errors import UsageError
 from winnow.query.database import connect
-from winnow.query.stored_tables import require_table
+from winnow.query.stored_tables import open_table, require_table
 from winnow.tables.lake import Lake
 
 
@@ -44,3 +44,11 @@ def stored_profile(lake: Lake, profile_id: str) -> StoredProfile:
         raise UsageError("unknown_profile", f"there is no profile {profile_id} in {lake.location}", hint=hint)
     xpath, namespaces, ordered = rows[0]
     return StoredProfile(xpath, dict(namespaces or {}), bool(ordered))
+
+
+def reasons_of(lake: Lake, table: str) -> dict[str, int]:
+    """Returns how many rows of a table have which reason, the most frequent first; none if there is no table."""
+    if open_table(lake, table) is None:
+        return {}
+    query = f"SELECT reason, count(*) FROM {table} GROUP BY reason ORDER BY count(*) DESC, reason"
+    return dict(connect(lake).execute(query).fetchall())

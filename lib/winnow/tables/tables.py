@@ -168,6 +168,14 @@ class Tables:
 
     def merge(self, name: str, rows: DataFrame, *, on: str, clauses: str) -> int:
         """Merges rows `s` into the table `t`; returns how many rows of the table were made, changed or removed."""
+        return self._merge(name, self._conforming(name, rows), on=on, clauses=clauses)
+
+    def delete_keys(self, name: str, keys: DataFrame) -> int:
+        """Removes the rows whose key is one of `keys`; returns how many. Removing them again changes nothing."""
+        on = " AND ".join(f"t.`{column}` = s.`{column}`" for column in contract(name).key)
+        return self._merge(name, keys.select(*contract(name).key), on=on, clauses="WHEN MATCHED THEN DELETE")
+
+    def _merge(self, name: str, rows: DataFrame, *, on: str, clauses: str) -> int:
         source = f"winnow_{name}_{uuid.uuid4().hex}"
         statement = f"MERGE INTO {self.lake.table(name)} t USING {source} s ON {on} {clauses}"
 
@@ -176,7 +184,7 @@ class Tables:
                 point(f"{name} unwritten")
                 return int(read_one(self.spark.sql(statement))["num_affected_rows"])
 
-        self._conforming(name, rows).createOrReplaceTempView(source)
+        rows.createOrReplaceTempView(source)
         try:
             changed = retried(commit, table=name)
         finally:
