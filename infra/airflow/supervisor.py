@@ -135,6 +135,11 @@ class Airflow:
         state = self._state()
         return f"http://127.0.0.1:{state['port'] if state else self.port}"
 
+    def connect_address(self) -> str:
+        """Where the Connect server is, with its token."""
+        state = self._state() or {}
+        return f"sc://localhost:{state['spark_port']}/;token={self._secret('spark_token')}"
+
     def client(self) -> Client:
         password = json.loads((self.home / "secrets" / "passwords.json").read_text())["admin"]
         return Client(self.url(), "admin", password)
