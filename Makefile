@@ -2,19 +2,21 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 LAKE ?= .winnow/lake
+SAMPLE := $(if $(filter command% environment,$(origin LAKE)),$(LAKE),.winnow/sample/lake)
+KEPT := lake landing sample
 PATHS := lib jobs dags tests infra
 COMPILE := .winnow/bootstrap/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url
 
-.PHONY: help setup run up down query test nightly check format bench docs lock clean
+.PHONY: help setup run up down query test nightly check format bench docs lock clean clean-lakes
 
 help: ## list the verbs
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 setup: ## both environments from their locks, the Delta jars, compiled kernels (done by the other verbs too)
 	@infra/setup.sh
 
-run: setup ## the sample through Airflow: two dates, then new profiles over both; shows the tables, stops everything
-	@.venv-airflow/bin/python infra/airflow/sample_run.py --lake $(LAKE)
+run: setup ## the sample through Airflow: two dates, then new profiles over both; says what to look at, stops everything
+	@.venv-airflow/bin/python infra/airflow/sample_run.py --lake $(SAMPLE)
 
 up: setup ## the live Airflow on loopback
 	@WINNOW_LAKE=$(abspath $(LAKE)) .venv-airflow/bin/python infra/airflow/supervisor.py up
@@ -55,5 +57,11 @@ docs: setup ## write the table reference anew from the contracts
 lock: setup ## resolve the environments anew into infra/requirements/*.txt
 	@for name in bootstrap job airflow cluster; do echo "locking $$name"; $(COMPILE) infra/requirements/$$name.in -o infra/requirements/$$name.txt; done
 
-clean: ## remove the environments and everything under .winnow
-	@rm -rf .venv .venv-airflow .winnow
+clean: ## remove the environments and what was made for them; lakes and landing folders stay
+	@[ ! -x .venv-airflow/bin/python ] || .venv-airflow/bin/python infra/airflow/supervisor.py down >/dev/null
+	@[ ! -d .winnow ] || find .winnow -mindepth 1 -maxdepth 1 $(foreach name,$(KEPT),! -name $(name)) -exec rm -rf {} +
+	@rm -rf .venv .venv-airflow
+	@for name in $(KEPT); do [ ! -d .winnow/$$name ] || echo "kept .winnow/$$name; make clean-lakes removes it"; done
+
+clean-lakes: ## remove .winnow/lake, .winnow/landing and the sample's, with all that is in them
+	@rm -rf $(addprefix .winnow/,$(KEPT))

@@ -20,7 +20,7 @@ from typing import Any
 from airflow.sdk import Param, task
 
 from winnow.airflow.assets import MATCHES
-from winnow.airflow.flow import SPAN
+from winnow.airflow.flow import ALL_DATES, SPAN
 from winnow.airflow.house import winnow_dag
 from winnow.airflow.operators import SLOT, PlanDates, WinnowJob, WinnowReport
 from winnow.airflow.params import date_param, engine_param, slice_param
@@ -50,7 +50,7 @@ def backfill_profiles() -> None:
     arguments = ["--profiles={{ params.profiles }}", "--engine={{ params.engine }}", "--run-id={{ run_id }}"]
     dates = PlanDates(task_id="dates", range_only=True, **LATER)
     estimate = WinnowJob(
-        task_id="estimate", job="backfill", arguments=[*arguments, "--dry-run"], dates=dates.output, **LATER
+        task_id="estimate", job="backfill", arguments=[*arguments, "--dry-run"], dates=ALL_DATES, **LATER
     )
     backfill = WinnowJob.partial(
         task_id="backfill",
@@ -64,7 +64,7 @@ def backfill_profiles() -> None:
     report = WinnowReport(
         task_id="report",
         job="report",
-        dates=dates.output,
+        dates=ALL_DATES,
         wanted="{{ not params.dry_run }}",
         **LATER,
     )

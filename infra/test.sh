@@ -6,6 +6,10 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p .winnow
 .venv/bin/python -m pytest tests/dags >.winnow/test-dags.log 2>&1 &
+# Who interrupts does not reach it: a shell lets what it starts in the background ignore ^C. What it has started itself
+# ends with it (infra/airflow/keeper.py).
+trap 'kill %1 2>/dev/null; wait' EXIT
+trap 'exit 130' INT TERM HUP
 worst=0
 run() { "$@" || worst=$?; }
 run .venv/bin/python -m pytest --ignore=tests/dags

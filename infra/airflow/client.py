@@ -97,6 +97,10 @@ class Client:
         mapped = f"/{index}" if index >= 0 else ""
         self._ask("PATCH", f"{_run(dag, run_id)}/taskInstances/{name}{mapped}", {"new_state": "failed"})
 
+    def fail_run(self, dag: str, run_id: str) -> None:
+        """What *Mark as failed* of a run does: its tasks are stopped."""
+        self._ask("PATCH", _run(dag, run_id), {"state": "failed"})
+
     def clear(self, dag: str, run_id: str) -> None:
         """Run what failed, and what follows it, again."""
         self._ask("POST", f"{_run(dag, run_id)}/clear", {"dry_run": False, "only_failed": True})

@@ -4,6 +4,7 @@ Starts an Airflow of its own on loopback and stops it in the end, also when some
 """
 
 import argparse
+import os
 import shutil
 import signal
 import subprocess
@@ -14,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from client import Client, RestError
-from supervisor import ROOT, Airflow, SupervisorError, free_port
+from supervisor import ROOT, Airflow, SupervisorError, free_port, home_of
 
+SAMPLE = ROOT / ".winnow" / "sample"
 FIRST, SECOND = "2026-11-15", "2026-11-16"
 DAGS = ("ingest_documents", "match_documents", "refresh_profiles", "backfill_profiles")
 NEW_PROFILES = 100  # of the sample's 600: they come later
@@ -30,18 +32,20 @@ TOTALS = """
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, default=ROOT / ".winnow", help="landing, lake and AIRFLOW_HOME go here")
-    parser.add_argument("--lake", type=Path, help="default: FOLDER/lake")
+    parser.add_argument(
+        "--lake", type=Path, default=ROOT / ".winnow" / "sample" / "lake", help="made where there is none"
+    )
     parser.add_argument("--documents", type=int, default=3000)
     args = parser.parse_args()
-    folder, lake = args.folder.absolute(), (args.lake or args.folder / "lake").absolute()
-    signal.signal(signal.SIGTERM, _interrupt)
+    lake = args.lake.absolute()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
     settings = {
         "WINNOW_LAKE": str(lake),
-        "WINNOW_LANDING": str(folder / "landing"),
+        "WINNOW_LANDING": str(SAMPLE / "landing"),  # also for another lake: nobody else's files are touched
         "WINNOW_START": "2100-01-01",  # the schedules wait: only what is asked for here runs
     }
-    airflow = Airflow(folder / "airflow", port=free_port(), settings=settings, tied=True)
+    airflow = Airflow(home_of(str(lake)), port=free_port(), settings=settings, tied=True)
     start = time.monotonic()
 
     def say(words: str) -> None:
@@ -50,12 +54,12 @@ def main() -> int:
     try:
         if airflow.is_live():
             raise SupervisorError("an Airflow is live here already; `make down` stops it")
-        profiles = land_sample(folder, args.documents, say)
+        profiles = land_sample(args.documents, say)
         say("starting Airflow on loopback")
         airflow.up()
         try:
             say(f"live at {airflow.url()}")
-            places = run_dags(airflow, folder / "landing", profiles, say)
+            run_dags(airflow, SAMPLE / "landing", profiles, say)
         finally:
             _stop(airflow, say)
     except (SupervisorError, RestError, TimeoutError) as error:
@@ -65,18 +69,19 @@ def main() -> int:
         print("run: interrupted; everything it started is stopped", file=sys.stderr)
         return 130
     show(lake)
-    for place in places:
-        print(f"report   {place}")
-    print(
-        f"\ndone in {time.monotonic() - start:.0f} s; `make up` shows the runs in the browser, `make query` asks more"
-    )
+    given = f"LAKE={os.path.relpath(lake)}"
+    print(f"done in {time.monotonic() - start:.0f} s. What to look at, and how:")
+    print(f"  reports  {(lake / '_reports' / 'index.html').as_uri()}  (needs no server)")
+    print(f"  Airflow  make up {given}   the runs of above: graph, assets, logs, links to the reports")
+    print(f'  tables   make query {given} ARGS="--date {SECOND} --destination queue/desk-07"')
+    print("  again    make run, which changes nothing that is right already; make run LAKE=… for another lake")
     return 0
 
 
-def land_sample(folder: Path, documents: int, say: Say) -> list[str]:
+def land_sample(documents: int, say: Say) -> list[str]:
     """One date gets archives and files, the other a container of records. Returns the lines of the profile file."""
-    say(f"making the sample below {folder}")
-    sample, landing = folder / "sample", folder / "landing"
+    say(f"making the sample below {SAMPLE}")
+    sample, landing = SAMPLE / "generated", SAMPLE / "landing"
     for old in (sample, landing / FIRST, landing / SECOND):
         shutil.rmtree(old, ignore_errors=True)
     _winnow("generate", "sample", str(sample), f"--documents={documents}", quiet=True)
@@ -86,8 +91,7 @@ def land_sample(folder: Path, documents: int, say: Say) -> list[str]:
     return (sample / "profiles.jsonl").read_text().splitlines(keepends=True)
 
 
-def run_dags(airflow: Airflow, landing: Path, profiles: list[str], say: Say) -> list[str]:
-    """Returns the reports' places."""
+def run_dags(airflow: Airflow, landing: Path, profiles: list[str], say: Say) -> None:
     client = airflow.client()
     client.wait_for_dags(set(DAGS))
     client.unpause(*DAGS)
@@ -99,7 +103,7 @@ def run_dags(airflow: Airflow, landing: Path, profiles: list[str], say: Say) -> 
         _backfill(airflow, FIRST)
         # A manual run, since it needs another param, and a DAG has but one backfill at a time.
         _run(client, "ingest_documents", {"date": SECOND, "record_tag": "trade"}, say)
-        matched = _wait_for_dates(client, "match_documents", known, say)
+        _wait_for_dates(client, "match_documents", known, say)
         say(f"{NEW_PROFILES} new profiles; the documents that are there already are asked them by a backfill")
         _declare(landing, profiles)
         _run(client, "refresh_profiles", {}, say)
@@ -109,7 +113,6 @@ def run_dags(airflow: Airflow, landing: Path, profiles: list[str], say: Say) -> 
         for row in client.xcom("backfill_profiles", estimate, "estimate"):
             print("  ", row["job"], ", ".join(f"{count:,} {name}" for name, count in row["counts"].items()))
         _run(client, "backfill_profiles", {**range_, "dry_run": False}, say)
-        return [str(client.xcom("match_documents", matched[date], "report")) for date in (FIRST, SECOND)]
     finally:
         for dag in DAGS:  # the next Airflow here starts with its schedules asleep
             client.pause(dag)
@@ -132,21 +135,19 @@ def _backfill(airflow: Airflow, date: str) -> None:
     airflow.airflow("backfill", "create", "--dag-id", "ingest_documents", *dates, "--reprocess-behavior", "completed")
 
 
-def _wait_for_dates(client: Client, dag: str, known: set[str], say: Say) -> dict[str, str]:
-    """The successful runs of both dates that were not known before."""
+def _wait_for_dates(client: Client, dag: str, known: set[str], say: Say) -> None:
+    """Waits for the runs of both dates that were not known before. One that comes late may find all done."""
 
-    def look() -> tuple[dict[str, str] | None, str]:
+    def look() -> tuple[bool, str]:
         runs = {r["partition_key"]: r for r in client.runs(dag) if r["dag_run_id"] not in known and r["partition_key"]}
         for run in runs.values():
             if run["state"] == "failed":
                 raise SupervisorError(_failure(client, dag, run["dag_run_id"]))
         states = {date: runs[date]["state"] if date in runs else "to come" for date in (FIRST, SECOND)}
         words = f"{dag}: " + ", ".join(f"{date} {state}" for date, state in states.items())
-        done = set(states.values()) == {"success"}
-        return ({date: runs[date]["dag_run_id"] for date in states} if done else None), words
+        return set(states.values()) == {"success"}, words
 
-    found: dict[str, str] = client.wait_for(look, dag, seconds=PATIENCE, say=say)
-    return found
+    client.wait_for(look, dag, seconds=PATIENCE, say=say)
 
 
 def _failure(client: Client, dag: str, run_id: str) -> str:

@@ -7,6 +7,7 @@ none that has it.
 
 import argparse
 import base64
+import hashlib
 import json
 import os
 import secrets
@@ -36,6 +37,22 @@ SPARK = "spark-connect"
 CONNECTION = "winnow_spark"
 HEALTHY_SECONDS = 240.0
 MAX_RESTARTS = 2  # of a component that is starting; then it will never be healthy
+
+
+LAKE = ROOT / ".winnow" / "lake"
+
+
+def home_of(lake: str) -> Path:
+    """AIRFLOW_HOME for a lake. Each has one of its own: the assets of a home name the places of one lake."""
+    if Path(lake).absolute() == LAKE:
+        return ROOT / ".winnow" / "airflow"
+    name = lake if "://" in lake else str(Path(lake).absolute())
+    return ROOT / ".winnow" / f"airflow-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def landing_of(lake: str) -> Path:
+    """Where files land: beside the lake, or, where that is no folder, beside the one that is used by default."""
+    return (LAKE if "://" in lake else Path(lake).absolute()).with_name("landing")
 
 
 class SupervisorError(Exception):
@@ -118,6 +135,11 @@ class Airflow:
         state = self._state()
         return f"http://127.0.0.1:{state['port'] if state else self.port}"
 
+    def connect_address(self) -> str:
+        """Where the Connect server is, with its token."""
+        state = self._state() or {}
+        return f"sc://localhost:{state['spark_port']}/;token={self._secret('spark_token')}"
+
     def client(self) -> Client:
         password = json.loads((self.home / "secrets" / "passwords.json").read_text())["admin"]
         return Client(self.url(), "admin", password)
@@ -135,8 +157,7 @@ class Airflow:
         """The processes' environment: this one's, with airflow.env filled in."""
         defaults = {
             "WINNOW_HOME": str(ROOT),
-            "WINNOW_LAKE": str(ROOT / ".winnow" / "lake"),
-            "WINNOW_LANDING": str(ROOT / ".winnow" / "landing"),
+            "WINNOW_LAKE": str(LAKE),
             "WINNOW_SPARK": "connect",
             "WINNOW_MASTER": "local[2]",
             "WINNOW_START": "2026-01-01",
@@ -144,6 +165,7 @@ class Airflow:
         state = self._state()
         here = {"AIRFLOW_HOME": str(self.home), "WINNOW_AIRFLOW_PORT": str(state["port"] if state else self.port)}
         known = defaults | dict(os.environ) | self._settings | here
+        known.setdefault("WINNOW_LANDING", str(landing_of(known["WINNOW_LAKE"])))
         filled = {}
         for line in (FOLDER / "airflow.env").read_text().splitlines():
             name, separator, value = line.partition("=")
@@ -272,30 +294,38 @@ def _write_private(path: Path, text: str) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("verb", choices=("up", "down", "status"))
-    parser.add_argument("--home", type=Path, default=ROOT / ".winnow" / "airflow", help="AIRFLOW_HOME")
+    parser.add_argument("--home", type=Path, help="AIRFLOW_HOME (default: one for each lake; `down` ends all of them)")
     args = parser.parse_args()
-    airflow = Airflow(args.home)
+    home = args.home or home_of(os.environ.get("WINNOW_LAKE") or str(LAKE))
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
         if args.verb == "up":
-            print(f"starting Airflow on loopback, port {airflow.port} ...", flush=True)
-            airflow.up()
-            where = args.home / "secrets" / "passwords.json"
-            print(f"live at {airflow.url()}, user admin, password in {where}; `make down` stops it")
+            up(Airflow(home))
         elif args.verb == "down":
-            was_live = airflow.is_live()
-            airflow.down()
-            print("stopped" if was_live else "was not live")
+            homes = [args.home] if args.home else sorted((ROOT / ".winnow").glob("airflow*"))
+            stopped = [str(one.home) for one in map(Airflow, homes) if one.is_live() and one.down() is not None]
+            print("\n".join(f"stopped {name}" for name in stopped) or "was not live")
         else:
+            airflow = Airflow(home)
             print(f"live at {airflow.url()}" if airflow.is_live() else "not live")
     except SupervisorError as error:
         print(f"airflow: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("airflow: interrupted", file=sys.stderr)
+        print("airflow: interrupted; everything it started is stopped", file=sys.stderr)
         return 130
     return 0
+
+
+def up(airflow: Airflow) -> None:
+    print(f"starting Airflow on loopback, port {airflow.port} ...", flush=True)
+    airflow.up()
+    where = airflow.home / "secrets" / "passwords.json"
+    print(f"live at {airflow.url()}, user admin, password in {where}; `make down` stops it")
+    print(f"reports  {airflow.url()}/winnow/reports/index.html")
+    print(f"lake     {airflow.environment()['WINNOW_LAKE']}")
+    print(f"landing  {airflow.environment()['WINNOW_LANDING']}/<date>/ for documents, …/profiles/ for profile files")
 
 
 def _interrupt(*_: Any) -> None:

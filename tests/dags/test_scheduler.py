@@ -4,125 +4,32 @@ Each looks at the tables, not only at the colour of the runs. What Airflow does 
 line, as an operator would.
 """
 
-import json
-import sys
 import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import deltalake
 import pytest
 
 from checksums import by_delta_rs
-from conftest import ROOT
+from dags.live import PATIENCE, PROFILES, Live, live_airflow
 from jobs.lakes import published, reference, rows
-from winnow.generate.sample import make, make_profiles
-from winnow.tables import Lake
-
-sys.path.insert(0, str(ROOT / "infra" / "airflow"))
-from client import Client
-from supervisor import Airflow, free_port
 
 pytestmark = pytest.mark.airflow
 
 PAST = ("2026-11-02", "2026-11-03", "2026-11-04")
 NEXT, LAST = "2026-11-05", "2026-11-06"
-DAGS = {
-    "ingest_documents",
-    "match_documents",
-    "refresh_profiles",
-    "backfill_profiles",
-    "maintain_tables",
-    "reconcile",
-}
-PROFILES = [*make_profiles(40, seed=1), {"profile_id": "captions", "xpath": "//caption"}]
 LATER = [{"profile_id": "later-1", "xpath": "//caption"}, {"profile_id": "later-2", "xpath": "/trade/leg[@qty > 10]"}]
-PATIENCE = 900.0  # seconds, for a machine that does other things too
-
-
-class Live(NamedTuple):
-    airflow: Airflow
-    client: Client
-    lake: Lake
-    landing: Path
-
-    def run(self, dag: str, conf: dict[str, Any] | None = None) -> tuple[str, str]:
-        """A manual run to its end: its id and its state."""
-        run_id = self.client.trigger(dag, conf)
-        return run_id, self.client.wait(dag, run_id, seconds=PATIENCE)
-
-    def page_of(self, run_id: str, task: str, link: str) -> str:
-        """What the browser shows behind a link of a task of `match_documents`."""
-        address = self.client.links("match_documents", run_id, task)[link]
-        assert address is not None
-        assert address.startswith(self.airflow.url())
-        return self.client.page(address)
-
-    def state_of(self, dag: str, date: str) -> str:
-        """The state in which the asset-triggered run of a date ends."""
-
-        def look() -> tuple[str | None, str]:
-            states = {run["partition_key"]: run["state"] for run in self.client.runs(dag)}
-            state = states.get(date)
-            return (state if state in {"success", "failed"} else None), str(states)
-
-        return str(self.client.wait_for(look, f"{dag} of {date}", seconds=PATIENCE))
-
-    def declare(self, profiles: list[dict[str, object]]) -> None:
-        folder = self.landing / "profiles"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "profiles.jsonl").write_text("".join(json.dumps(row) + "\n" for row in profiles))
-
-    def land(self, date: str, seed: int) -> None:
-        folder = self.landing / date
-        folder.mkdir(parents=True)
-        for kind in ("news", "invoice", "trade"):
-            for name, text in make(kind, 5, seed=seed):
-                (folder / name).write_text(text)
-        (folder / "broken.xml").write_text("<a>")
-
-    def documents_by_date(self) -> dict[str, int]:
-        return dict(Counter(str(row["ingest_date"]) for row in rows(self.lake, "documents")))
-
-    def place(self, table: str) -> str:
-        return f"{self.lake.location}/{table}"
-
-    def version(self, table: str) -> int:
-        return int(deltalake.DeltaTable(self.place(table)).version())
 
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    folder = tmp_path_factory.mktemp("scheduler")
-    lake, landing = folder / "lake", folder / "landing"
-    settings = {
-        "WINNOW_LAKE": str(lake),
-        "WINNOW_LANDING": str(landing),
-        "WINNOW_START": "2100-01-01",  # no run but those that a test asks for
-        "WINNOW_RETRY_SECONDS": "2",
-        "WINNOW_NOTIFIER": "winnow.airflow.notifications.FileNotifier",
-        "WINNOW_NOTIFIER_OPTIONS": json.dumps({"file": str(folder / "events.jsonl")}),
-        "AIRFLOW__OPENLINEAGE__TRANSPORT": json.dumps(
-            {"type": "file", "log_file_path": str(folder / "lineage.jsonl"), "append": True}
-        ),
-        "AIRFLOW__OPENLINEAGE__NAMESPACE": "winnow-tests",
-    }
-    airflow = Airflow(folder / "airflow", port=free_port(), settings=settings, tied=True)
-    airflow.up()
-    try:
-        client = airflow.client()
-        client.wait_for_dags(DAGS)
-        client.unpause(*DAGS - {"match_documents", "maintain_tables"})
-        found = Live(airflow, client, Lake(str(lake)), landing)
+    with live_airflow(tmp_path_factory.mktemp("scheduler")) as found:
+        found.client.pause("match_documents")
         found.declare(PROFILES)
         for number, date in enumerate((*PAST, NEXT, LAST)):
             found.land(date, seed=number)
         yield found
-    finally:
-        airflow.down()
-        assert airflow.processes() == set()
 
 
 def test_a_run_without_a_date_is_refused(live: Live) -> None:
@@ -158,6 +65,9 @@ def test_airflow_backfill_over_three_past_dates(live: Live) -> None:
     assert [row["reason"] for row in rows(live.lake, "quarantine")] == ["malformed"] * 3
     events = live.client.events("winnow_documents")
     assert sorted((event["partition_key"], event["extra"]["stored"]) for event in events) == [(d, 15) for d in PAST]
+    for run in live.client.runs("ingest_documents"):
+        weight = live.client.tasks("ingest_documents", run["dag_run_id"])["ingest_documents"]["priority_weight"]
+        assert weight == (1 if run["run_type"] == "backfill" else 10)  # the day goes first
     assert live.client.runs("match_documents") == []
     assert not (live.lake.folder / "matches").exists()
 
@@ -178,6 +88,28 @@ def test_the_next_event_wakes_the_consumer_and_it_catches_up(live: Live) -> None
     assert f"{len(published(live.lake)):,}" not in page  # of all dates; a page is about one
     docs = live.page_of(run["dag_run_id"], "audit[0]", "Data Docs")
     assert "Great Expectations" in docs or "Expectations" in docs
+
+
+def test_a_run_with_nothing_to_do_ends_at_once_and_says_so(live: Live) -> None:
+    run_id, state = live.run("match_documents", {"date": NEXT})
+    assert state == "success"
+    tasks = live.client.tasks("match_documents", run_id)
+    assert tasks.pop("dates")["state"] == "success"
+    assert {task["state"] for task in tasks.values()} == {"skipped"}
+    assert "nothing is to be done" in live.client.xcom("match_documents", run_id, "dates", "said")
+    assert "nothing is to be done" in live.client.log("match_documents", run_id, "dates")
+
+
+def test_lineage_names_versions_and_columns(live: Live) -> None:
+    done = [event for event in live.lineage() if event["eventType"] == "COMPLETE"]
+    published_by = [event for event in done if event["job"]["name"] == "match_documents.publish"]
+    written = {row["name"]: row["facets"] for event in published_by for row in event["outputs"]}
+    matches = written[live.place("matches")]
+    assert int(matches["version"]["datasetVersion"]) == live.version("matches")
+    assert {"document_id", "profile_id", "witness"} <= {field["name"] for field in matches["schema"]["fields"]}
+    read = {row["name"] for event in published_by for row in event["inputs"]}
+    assert {live.place("matches_staged"), live.place("quality_results")} <= read
+    assert {date for event in published_by for date in event["run"]["facets"]["winnow"]["dates"]} == {*PAST, NEXT}
 
 
 def test_a_profile_backfill_with_its_dry_run(live: Live) -> None:
@@ -244,6 +176,9 @@ def test_a_failed_gate_leaves_matches_untouched(live: Live) -> None:
     assert "the quality gate refused it" in page
     assert "joins_right" in page
     assert "Expectations" in live.page_of(run_id, "audit[0]", "Data Docs")
+    told = [event for event in live.events() if event["task"] == "audit"]
+    assert [(event["what"], event["run"]) for event in told] == [("failed", run_id)]
+    assert "joins_right" in told[0]["error"]
     assert (by_delta_rs(live.place("matches")), live.version("matches")) == (before, version)
     assert any(not row["success"] for row in rows(live.lake, "quality_results"))
 

@@ -31,7 +31,7 @@ class WinnowJob(BaseOperator):
 
     :param job: its name, as in `jobs/`.
     :param arguments: what `winnow` takes; one that renders to nothing is left out.
-    :param dates: the dates that the job is about, also as lists of dates. Outlets get them as partitions.
+    :param dates: the dates that the job is about, with commas between them or as lists; outlets get them as partitions.
     """
 
     template_fields: Sequence[str] = ("arguments", "dates")
@@ -182,13 +182,13 @@ def told_of(context: Any) -> dict[str, Any]:
 def flat(dates: Any) -> list[str]:
     """Returns dates in order, each once.
 
-    >>> flat([["2026-11-03"], ["2026-11-02", "2026-11-03"]]), flat("2026-11-02"), flat(None)
-    (['2026-11-02', '2026-11-03'], ['2026-11-02'], [])
+    >>> flat([["2026-11-03"], ["2026-11-02", "2026-11-03"]]), flat("2026-11-03,2026-11-02"), flat(None)
+    (['2026-11-02', '2026-11-03'], ['2026-11-02', '2026-11-03'], [])
     """
     if not dates or isinstance(dates, XComArg):
         return []
     if isinstance(dates, str):
-        return [dates]
+        return sorted(set(dates.split(",")))
     return sorted({date for part in dates for date in flat(part)})
 
 

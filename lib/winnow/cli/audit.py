@@ -9,6 +9,9 @@ from winnow.cli.showing import show_all
 from winnow.errors import UsageError
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from winnow.jobs import audit_matches
     from winnow.jobs.report import RunReport
 
 
@@ -49,4 +52,13 @@ def reports(args: argparse.Namespace) -> "Iterator[RunReport]":
         audit_matches.Config(lake=lake, date=date, run_id=run_id, seed=args.seed, **sample)
         for date, run_id in sorted(runs.items())
     ]
-    yield from all_of(map(audit_matches.run, (spark,), (config,)) for config in configs)
+    yield from all_of(_audited(spark, config) for config in configs)
+
+
+def _audited(spark: "SparkSession", config: "audit_matches.Config") -> "Iterator[RunReport]":
+    from winnow.jobs import audit_matches
+    from winnow.jobs.run_metrics import write_run_metrics
+
+    report = audit_matches.run(spark, config)
+    write_run_metrics(config.lake.open(spark), config.run_id, config.date, [report])
+    yield report

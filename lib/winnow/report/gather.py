@@ -135,7 +135,7 @@ def _funnel(queries: LakeQueries, date: dt.date, run: RunFacts | None, documents
         date,
     )
     matched = queries.one("matches", "SELECT count(DISTINCT document_id) FROM matches WHERE match_date = $1", date)
-    asked = [Bar("asked in this run", _asked(queries, date, run), f"run {run.run_id}")] if run else []
+    asked = [Bar("asked in this run", _asked(queries, date, run))] if run else []
     return [
         Bar("read", documents + refused),
         Bar("accepted", documents, f"{refused:,} quarantined"),
