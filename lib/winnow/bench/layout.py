@@ -25,7 +25,6 @@ FIRST = dt.date(2026, 11, 1)
 MATCHES = 32  # a document
 PROFILES, DESTINATIONS = 100_000, 200
 ORDER = ("destination", "profile_id")
-QUESTIONS = {"destination": "d7", "profile_id": "p4711", "document_id": "", "document_id and match_date": ""}
 ROUNDS = 3
 
 
