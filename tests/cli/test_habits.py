@@ -195,6 +195,21 @@ def test_what_spark_says_of_a_disk(words: str, code: str, place: str) -> None:
 
 
 @nightly
+def test_an_interrupted_job_is_one_line(folder: Path) -> None:
+    words = ["ingest", "documents", "a.xml", "--date", "2026-11-16", "--lake", "L"]
+    process = subprocess.Popen([*WINNOW, *words], cwd=folder, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while not (folder / "L" / "arrivals").exists():
+        time.sleep(0.2)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
+    told = process.communicate(timeout=300)[1]
+    assert process.returncode == 130
+    assert told.splitlines() == ["winnow: interrupted; run the same command again to finish"]
+    done = run(*words, cwd=folder)
+    assert done.returncode == 0
+    assert "1 stored" in done.stdout
+
+
+@nightly
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="needs a user namespace")
 @pytest.mark.parametrize(("disk", "code"), [("full", "disk_full"), ("ro", "cannot_write")])
 def test_lakes_that_cannot_be_written(disk: str, code: str, folder: Path) -> None:

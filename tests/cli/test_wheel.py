@@ -5,13 +5,14 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 import winnow
 from conftest import ROOT
-from jobs.slow import NIGHTLY
+from jobs.slow import NIGHTLY, nightly
 
 UV = ROOT / ".winnow" / "bootstrap" / "bin" / "uv"
 PACKAGE = Path(winnow.__file__).parent
@@ -53,8 +54,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(folder: Path, *words: str, program: str = "winnow") -> "subprocess.CompletedProcess[str]":
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder)}
+def run(
+    folder: Path, *words: str, program: str = "winnow", more: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "WINNOW_DRIVER_MEMORY": "1g", **(more or {})}
     command = [str(folder / "v" / "bin" / program), *words]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
@@ -83,6 +86,27 @@ def test_a_command_with_a_lake_says_what_to_install(installed: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.splitlines()[0].startswith("winnow: not_installed: this needs pyspark, which is not installed")
     assert "pip install 'winnow[spark]'" in done.stderr
+
+
+@nightly
+def test_the_extra_for_spark_is_enough_for_a_lake(installed: Path) -> None:
+    """Its jars come from Maven Central, to the folder that WINNOW_JARS names."""
+    lock = ROOT / "infra" / "requirements" / "job.txt"
+    (wheel,) = installed.glob("*.whl")
+    python = installed / "v" / "bin" / "python"
+    install = [UV, "pip", "install", "--quiet", "--python", python, "-c", lock, f"{wheel}[spark]"]
+    subprocess.run(install, check=True)
+    words = ["ingest", "documents", "a.xml", "--date", "2026-11-16", "--lake", "L"]
+    done = run(installed, *words)
+    assert done.stderr.splitlines()[0].startswith(
+        "winnow: jars_missing: Spark needs the Delta jars io.delta:delta-spark_"
+    )
+    assert "`winnow setup-jars` gets them" in done.stderr
+    jars = {"WINNOW_JARS": str(installed / "jars")}
+    done = run(installed, "setup-jars", more=jars)
+    assert f"the Delta jars are in {installed / 'jars'}" in done.stdout, done.stderr
+    done = run(installed, *words, more=jars)
+    assert "1 read · 1 stored" in done.stdout, done.stderr
 
 
 def test_the_example_of_the_readme(installed: Path) -> None:

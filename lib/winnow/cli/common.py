@@ -3,7 +3,10 @@
 import argparse
 import datetime as dt
 import importlib.util
+import os
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from winnow.errors import UsageError
@@ -41,7 +44,22 @@ def lake_of(args: argparse.Namespace) -> "Lake":
 def session_of(args: argparse.Namespace) -> "SparkSession":
     from winnow.tables.session import open_session
 
+    if not (args.quiet or args.json or _kernels_are_kept()):
+        print(
+            "kernels are not compiled yet: the first run on this machine does it and takes minutes longer"
+            " (`winnow setup-kernels` does it beforehand, and shows how far it is)",
+            file=sys.stderr,
+        )
     return open_session(master=args.master)
+
+
+def _kernels_are_kept() -> bool:
+    """Whether machine code lies in any of the places where it may; a client without kernels needs none."""
+    if importlib.util.find_spec("numba") is None:
+        return True
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "numba"
+    places = [Path(__file__).parents[1], Path(os.environ.get("NUMBA_CACHE_DIR") or cache), cache]
+    return any(next(place.rglob("*.nbc"), None) for place in places)
 
 
 def add_interval_arguments(parser: argparse.ArgumentParser) -> None:
@@ -157,6 +175,16 @@ def binding(text: str) -> tuple[str, str]:
     if not prefix or not uri:
         raise argparse.ArgumentTypeError(f"{text!r} is not PREFIX=URI")
     return prefix, uri
+
+
+def source(text: str) -> str:
+    """A place as the column `source` has it: a URI, or an absolute path.
+
+    >>> source("s3://bucket/a/"), source("/in/../in/a.xml")
+    ('s3://bucket/a', '/in/../in/a.xml')
+    """
+    place = text.rstrip("/")
+    return place if "://" in place else str(Path(place).absolute())
 
 
 def date(text: str) -> dt.date:

@@ -5,7 +5,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from winnow.cli.commands import add_output_arguments
-from winnow.cli.common import add_expansion_argument, add_lake_arguments, date, lake_of, positive, session_of, tag
+from winnow.cli.common import (
+    add_expansion_argument,
+    add_lake_arguments,
+    date,
+    lake_of,
+    positive,
+    session_of,
+    source,
+    tag,
+)
 from winnow.cli.showing import show_all
 from winnow.errors import UsageError
 
@@ -20,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     again.add_argument("--again", action="store_true", help="judge again what was refused, after a fix")
     again.add_argument("--reason", help="refused for this reason, e.g. too_deep")
     again.add_argument("--date", type=date, help="of this data interval")
-    again.add_argument("--source", metavar="PATH", help="of this file, or below this folder")
+    again.add_argument("--source", type=source, metavar="PATH", help="of this file, or below this folder")
     again.add_argument("--max-bytes", type=positive, help="refuse larger ones")
     again.add_argument("--max-nodes", type=positive, help="refuse those with more")
     add_lake_arguments(parser)

@@ -61,7 +61,7 @@ def run(spark: SparkSession, config: Config) -> RunReport:
         dates = dates_of(tables, chosen)
         conditions = refused_records(config)
         found = count_rows(tables, chosen, conditions)
-    report.counts = {"documents": chosen.count(), "dates": len(dates)} | {
+    report.counts = {"documents": found["documents"], "dates": len(dates)} | {
         f"rows of {name}": count for name, count in found.items() if count
     }
     if config.dry_run or not any(found.values()):
