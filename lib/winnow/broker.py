@@ -21,8 +21,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from winnow.arrays.column import Column
 from winnow.encoding import Vocabulary
-from winnow.engines.column import Column
 from winnow.errors import UsageError
 from winnow.matcher import BatchMatches, Matcher, RejectedProfile
 

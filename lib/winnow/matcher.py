@@ -20,12 +20,12 @@ from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
 from winnow.deciding.undecided import Undecided
 from winnow.documents.acceptance import encode_accepted, encode_accepted_buffer
 from winnow.encoding import EncodedBatch, Encoder, PathTable, Status, Vocabulary, locate
+from winnow.encoding.path_symbols import PathSymbols
 from winnow.encoding.select import select_documents
 from winnow.engines.base import Funnel
-from winnow.engines.hybrid import HybridProfile, Pairs, decide, hybrid_of
 from winnow.engines.profiles import ProfileTable
 from winnow.engines.selected import match_selected
-from winnow.engines.symbols import PathSymbols
+from winnow.engines.verification.hybrid import HybridProfile, Pairs, decide, hybrid_of
 from winnow.errors import UsageError
 from winnow.ingest.accept import DEFAULT_LIMITS, Limits, Refused
 from winnow.values.guard import ValueGuard

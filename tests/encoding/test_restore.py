@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from winnow.encoding import EncodedBatch, Encoder, PathTable, Status, Vocabulary
+from winnow.encoding.path_symbols import PathSymbols
 from winnow.encoding.restore import restore, stored_values
-from winnow.engines.symbols import PathSymbols
 
 from .documents import documents, examples
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from winnow import Matcher
-from winnow.engines.automaton import FEW, build_automata, find_tests, new_scratch
-from winnow.engines.twigs import Tests
-from winnow.engines.values import CONTAINS, STARTS_WITH
+from winnow.engines.predicates.automaton import FEW, build_automata, find_tests, new_scratch
+from winnow.patterns.twigs import Tests
+from winnow.patterns.value_tests import CONTAINS, STARTS_WITH
 
 TEXT = st.text("abé", min_size=1, max_size=5)
 

@@ -15,10 +15,11 @@ from lxml import etree
 
 from winnow import Matcher
 from winnow.encoding import Encoder, PathTable, Vocabulary
-from winnow.engines import boxfilter, create
-from winnow.engines.boxfilter import BatchBoxFilter, BoxFilter
-from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
+from winnow.engines import create
+from winnow.engines.boxfilter import engine as boxfilter
+from winnow.engines.boxfilter.engine import BatchBoxFilter, BoxFilter
 from winnow.envelope import check_invariants
+from winnow.patterns.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 from winnow.xpath import Axis, Kind, Node, Pattern, Rejected, compile_profile
 from winnow.xpath.reference import pattern_holds, read
 from xpath_strategies import NAMESPACES, document

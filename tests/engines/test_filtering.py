@@ -14,11 +14,13 @@ import pytest
 from lxml import etree
 
 from winnow import Matcher
+from winnow.arrays.stamped import Stamped
 from winnow.encoding import EncodedBatch, Encoder, PathTable, Vocabulary
-from winnow.engines import Matches, buff_read, create
-from winnow.engines.filtering import FilteringEngine
-from winnow.engines.stamped import Stamped
-from winnow.engines.verify import Verifier
+from winnow.engines import create
+from winnow.engines.automata import buff_read
+from winnow.engines.automata.filtering import FilteringEngine
+from winnow.engines.base import Matches
+from winnow.engines.verification.verify import Verifier
 from winnow.xpath import Kind, Node, Op, Pattern, compile_profile
 from winnow.xpath.reference import pattern_holds, read
 from xpath_strategies import document

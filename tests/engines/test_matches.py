@@ -7,7 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from winnow import Matcher
-from winnow.engines import ENGINES, STRATEGIES
+from winnow.engines import ENGINES
+from winnow.engines.automata.strategies import STRATEGIES
 from xpath_strategies import NAMESPACES, document, native_profile, ordered_profile, profile
 
 from .truth import NIGHTLY, Profile, assert_same, pairs_of, taken, truth

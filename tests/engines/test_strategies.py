@@ -9,7 +9,8 @@ import pytest
 
 from winnow import Matcher
 from winnow.encoding import PathTable, Vocabulary
-from winnow.engines import STRATEGIES, create
+from winnow.engines import create
+from winnow.engines.automata.strategies import STRATEGIES
 from winnow.errors import UsageError
 
 from .test_corpora import invoice_profiles, invoices

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envelope.strategies import outlines
-from winnow.engines.structure import place_outlines, place_sequences
+from winnow.engines.boxpath.line_index import place_outlines, place_sequences
 
 
 @settings(deadline=None)  # the first call may compile

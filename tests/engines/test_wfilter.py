@@ -14,9 +14,9 @@ from lxml import etree
 
 from winnow import Matcher
 from winnow.encoding import EncodedBatch, Encoder, PathTable, Vocabulary
-from winnow.engines.runs import RunTable
-from winnow.engines.wfilter import WFilter
-from winnow.engines.wfilter_clusters import Pool, rarest
+from winnow.engines.wfilter.clusters import Pool, rarest
+from winnow.engines.wfilter.engine import WFilter
+from winnow.patterns.runs import RunTable
 from winnow.xpath import Axis, Kind, Node, Op, Pattern, compile_profile
 from winnow.xpath.limits import DEFAULT_LIMITS
 from winnow.xpath.reference import pattern_holds, read

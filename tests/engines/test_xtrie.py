@@ -12,11 +12,11 @@ from lxml import etree
 from winnow import Matcher
 from winnow.encoding import PathTable, Vocabulary
 from winnow.engines import create
-from winnow.engines.twigs import ANY_ELEMENT
-from winnow.engines.xtrie import XTrie
-from winnow.engines.xtrie_decompose import decompose
-from winnow.engines.xtrie_rows import LEAST, PARENT, ROW, TAIL
-from winnow.engines.xtrie_trie import ALPHA, BETA, NODE, SUFFIX, TrieTable
+from winnow.engines.xtrie.decompose import decompose
+from winnow.engines.xtrie.engine import XTrie
+from winnow.engines.xtrie.rows import LEAST, PARENT, ROW, TAIL
+from winnow.engines.xtrie.trie import ALPHA, BETA, NODE, SUFFIX, TrieTable
+from winnow.patterns.twigs import ANY_ELEMENT
 from winnow.xpath import Axis, Kind, Node, Op, Pattern, compile_profile
 from winnow.xpath.reference import Doc, candidates, pattern_holds, read
 from winnow.xpath.values import holds

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobs.index_lake import Branch, branches_of_xpath, brute_force, code_of
-from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 from winnow.envelope import check_invariants
 from winnow.index.join_tasks import ROUTED, join_partition, route_paths
 from winnow.index.partition_tasks import choose_partitions, edit_partition, load_whole_tree, pack_partition
+from winnow.patterns.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 
 LABELS = ("a", "b", "c")
 UNKNOWN = 2**31 - 1

@@ -106,7 +106,28 @@ def test_pieces_hold_every_file_once(tmp_path: Path) -> None:
     pieces = plan(files, containers=False)
     assert sorted(f for piece in pieces for f in piece.files) == sorted(files)
     assert max(len(piece.files) for piece in pieces) <= 256
-    assert len(plan(files, containers=True)) == 601
+    assert len(plan(files, containers=True)) == len(pieces)
+
+
+@pytest.mark.parametrize(("name", "tag"), [("big.xml", "r"), ("big.tar", None)])
+def test_shares_of_a_large_file_hold_every_item_once(tmp_path: Path, name: str, tag: str | None) -> None:
+    """One record is refused, and the container breaks off: that is said once, too."""
+    place = tmp_path / name
+    texts = [b"<r>%d</r>" % n if n != 70 else b"<r><x></r>" for n in range(300)]
+    members = {f"{n}.xml": text for n, text in enumerate(texts)}
+    place.write_bytes(b"<all>" + b"".join(texts) if tag else gzip.decompress(tar_bytes(members))[: 300 * 1024 - 600])
+    (file,) = list_files([str(place)])
+    whole = list(read_file(file, record_tag=tag, max_bytes=99))
+    pieces = plan([file._replace(size=400 << 20)], containers=tag is not None)
+    shares = [
+        [item for n, item in enumerate(read_file(piece.files[0], record_tag=tag, max_bytes=99)) if piece.takes(n)]
+        for piece in pieces
+    ]
+    assert len(shares) == 3
+    assert all(shares)
+    assert sorted(item for share in shares for item in share) == sorted(whole)
+    assert whole[-1].refused
+    assert len(whole) in {300, 301}
 
 
 @pytest.mark.parametrize(

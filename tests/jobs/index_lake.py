@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 from pyspark.sql import Row, SparkSession
 
 from winnow.encoding import Vocabulary
-from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 from winnow.envelope import check_invariants
 from winnow.index.codes import path_codes, text_codes
 from winnow.index.lines import branches_of
@@ -18,6 +17,7 @@ from winnow.index.partition_tasks import load_whole_tree
 from winnow.index.patterns import to_rows
 from winnow.jobs import build_index, join_paths
 from winnow.jobs.index_state import IndexState, index_state, trees
+from winnow.patterns.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 from winnow.tables import Lake, Tables, Transaction, contract
 from winnow.xpath import compile_profile
 

@@ -7,11 +7,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.index_lake import IndexLake, profiles
-from winnow.engines import twigs
 from winnow.errors import DataError
 from winnow.jobs import build_index
 from winnow.jobs.build_index import numbered_labels, packed_trees, with_symbols
 from winnow.jobs.index_state import symbols
+from winnow.patterns import twigs
 from winnow.tables import contract
 from winnow.tables.small import read_small
 

@@ -146,6 +146,7 @@ WRITER = """
 import sys, time
 from winnow.tables import Lake, Transaction, contract
 from winnow.tables.session import open_session
+from winnow.tables.transactions import retried
 def slowly(batches):
     for batch in batches:
         time.sleep(8)
@@ -157,13 +158,19 @@ rows = spark.createDataFrame([(1, 0, "a", "/a", 1)], row_type).mapInArrow(slowly
 print("writing", flush=True)
 if sys.argv[3] == "append":
     tables.append("paths", rows, Transaction("paths/once"))
-else:
+elif sys.argv[3] == "append_new":
     tables.append_new("paths", rows)
+else:
+    def add():
+        version = tables.version("paths")
+        known = tables.read("paths", version=version)
+        return tables.append_after("paths", version, rows.join(known, "path_id", "left_anti"))
+    retried(add, table="paths")
 """
 
 
 @nightly
-@pytest.mark.parametrize("way", ["append", "append_new"])
+@pytest.mark.parametrize("way", ["append", "append_new", "append_after"])
 def test_the_client_dies_and_the_server_commits(connect_address: str, tmp_path: Path, way: str) -> None:
     """The same write is made again at once, while that of the dead client may still be on its way: it is there once."""
     lake = Lake(str(tmp_path / "lake"))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from winnow.engines.strategies import BOTTOM_UP, PRUNED, PRUNED_RANDOM, STEP_BY_STEP, STRATEGIES, TOP_DOWN
+from winnow.engines.automata.strategies import BOTTOM_UP, PRUNED, PRUNED_RANDOM, STEP_BY_STEP, STRATEGIES, TOP_DOWN
 from winnow.reproduce import peers
 from winnow.reproduce.figures import FIGURES
 from winnow.reproduce.sweeps import peers_by_profiles

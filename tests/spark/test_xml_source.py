@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 
+from jobs.slow import nightly
 from winnow.ingest.accept import DEFAULT_LIMITS, Accepted, accept
 from winnow.ingest.read import read_file
 from winnow.ingest.sources import list_files
@@ -74,6 +76,21 @@ def test_records_of_a_container(spark: SparkSession, tmp_path: Path) -> None:
     found = {row.record: row for row in load(spark, file, recordTag="r").collect()}
     assert [found[k].reason for k in (1, 2, 3)] == [None, "malformed", None]
     assert found[2].line == 3
+
+
+@nightly
+def test_a_large_container_is_judged_by_several_tasks(spark: SparkSession, tmp_path: Path) -> None:
+    file = tmp_path / "large.xml"
+    record = b"<r>" + b"<x>text</x>" * 100 + b"</r>\n"
+    with file.open("wb") as out:
+        out.write(b"<all>")
+        for _ in range(300):
+            out.write(record * 1000)
+        out.write(b"</all>")
+    rows = load(spark, file, recordTag="r")
+    found = rows.groupBy(sf.spark_partition_id()).agg(sf.count_distinct("record").alias("records")).collect()
+    assert len(found) == 2
+    assert sum(row.records for row in found) == 300_000
 
 
 def test_two_places_and_a_glob(spark: SparkSession, folder: Path) -> None:

@@ -1,6 +1,7 @@
 """Tables of a lake, by path and in a catalog: made from contracts, read at versions, written exactly once."""
 
 import datetime as dt
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from checksums import by_delta_rs, by_duckdb, by_spark
-from winnow.errors import DataError
+from winnow.errors import DataError, TransientError
 from winnow.tables import Lake, Tables, Transaction, contract
 from winnow.tables.small import read_small
 
@@ -53,19 +54,42 @@ def test_two_first_writers_make_one_table(spark: SparkSession, tmp_path: Path) -
     assert lake.open(spark).version("paths") == 0
 
 
-def test_only_new_keys_are_added(tables: Tables) -> None:
-    assert tables.append_new("paths", paths(tables.spark, 1, 2)) == 2
-    assert tables.append_new("paths", paths(tables.spark, 2, 3)) == 1
-    assert tables.append_new("paths", paths(tables.spark, 1)) == 0
+Append = Callable[[Tables, str, DataFrame], int]
+WAYS = pytest.mark.parametrize("append", [Tables.append_new, Tables.append_unknown])
+
+
+@WAYS
+def test_only_new_keys_are_added(tables: Tables, append: Append) -> None:
+    assert append(tables, "paths", paths(tables.spark, 1, 2)) == 2
+    assert append(tables, "paths", paths(tables.spark, 2, 3)) == 1
+    assert append(tables, "paths", paths(tables.spark, 1)) == 0
     assert ids(tables, "paths", "path_id") == [1, 2, 3]
 
 
-def test_two_writers_of_one_key_add_it_once(tables: Tables) -> None:
+@WAYS
+def test_two_writers_of_one_key_add_it_once(tables: Tables, append: Append) -> None:
     tables.create("paths")
     with ThreadPoolExecutor(4) as threads:
-        counts = threads.map(lambda k: tables.append_new("paths", paths(tables.spark, 1, 10 + k)), range(4))
+        counts = threads.map(lambda k: append(tables, "paths", paths(tables.spark, 1, 10 + k)), range(4))
     assert sum(counts) == 5
     assert ids(tables, "paths", "path_id") == [1, 10, 11, 12, 13]
+
+
+def test_who_has_not_seen_the_newest_keys_adds_nothing(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where Delta alone decides, as between two writers that share no lock."""
+    tables.create("paths", "undecided")
+    assert tables.append_after("paths", 0, paths(tables.spark, 1)) == 1
+    with pytest.raises(TransientError, match="table_moved"):
+        tables.append_after("paths", 0, paths(tables.spark, 1))
+    looked, unseen = Tables._additions, [{"": 0}]  # the first look misses what the other one has committed
+    monkeypatch.setattr(Tables, "_additions", lambda *look: {} if unseen and unseen.pop() else looked(*look))
+    with pytest.raises(TransientError, match="table_moved"):
+        tables.append_after("paths", 0, paths(tables.spark, 1))
+    monkeypatch.undo()
+    assert tables.append_after("paths", 1, paths(tables.spark).limit(0)) == 0
+    assert ids(tables, "paths", "path_id") == [1]
+    assert tables.append_after("undecided", 0, undecided(tables.spark, DAY, "a"), interval=DAY) == 1
+    assert tables.append_after("undecided", 0, undecided(tables.spark, NEXT, "a"), interval=NEXT) == 1
 
 
 def test_a_write_is_made_once(tables: Tables) -> None:

@@ -13,9 +13,9 @@ from engines.test_matches import MAKERS, make
 from engines.truth import Profile, assert_same, pairs_of, taken, truth
 from winnow import Matcher
 from winnow.encoding import Encoder, PathTable, Vocabulary
+from winnow.encoding.path_symbols import PathSymbols
 from winnow.engines import ENGINES
-from winnow.engines.filtering import FilteringEngine
-from winnow.engines.symbols import PathSymbols
+from winnow.engines.automata.filtering import FilteringEngine
 from winnow.index.codes import text_codes
 from winnow.values.counting import LABEL, NUMBER, SHOWN, TEXT, count_values, merged, selectivity_of
 from winnow.values.selectivity import UNKNOWN, Counts, Selectivity

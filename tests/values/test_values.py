@@ -7,11 +7,11 @@ import pytest
 from lxml import etree
 
 from winnow.encoding import Encoder, PathTable, Vocabulary
-from winnow.engines.lines import lines_of
-from winnow.engines.store import PatternStore
-from winnow.engines.symbols import PathSymbols
+from winnow.encoding.path_symbols import PathSymbols
 from winnow.errors import UsageError
 from winnow.index.codes import text_codes
+from winnow.patterns.lines import lines_of
+from winnow.patterns.store import PatternStore
 from winnow.values.bloom import CountingBloom
 from winnow.values.predicates import asked_kinds, predicates_of, values_of
 from winnow.xpath import compile_profile

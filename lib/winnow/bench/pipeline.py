@@ -10,13 +10,16 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from winnow.bench.floor import write_floor
 from winnow.bench.parsing import parse_all
 from winnow.bench.small_date import measure_small_dates
 from winnow.bench.synthetic_inputs import write_documents, write_profiles
 from winnow.tables import Lake
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 DATE = dt.date(2026, 11, 16)
 COMPARED = ("encode_documents", "join_paths", "match_documents", "publish_matches")
@@ -52,7 +55,7 @@ def run(folder: Path, *, documents: int, profiles: int, added: int, master: str)
             stages = {f"seconds: {name}": value for name, value in report.seconds.items()}
             jobs[report.job] = {"seconds": time.perf_counter() - started, **report.counts, **stages}
             started = time.perf_counter()
-        return {"seconds": time.perf_counter() - began, **jobs}
+        return {"run_id": asked.run_id, "seconds": time.perf_counter() - began, **jobs}
 
     result["ingest_profiles_seconds"] = declare(first)
     jobs = ask()
@@ -69,6 +72,7 @@ def run(folder: Path, *, documents: int, profiles: int, added: int, master: str)
         "lxml_parse_seconds": parsing.seconds,
         "times_parsing": compared / parsing.seconds,
     }
+    result["audit"] = {name: _audit(spark, lake, jobs["run_id"]) for name in ("first", "warm")}
     for name, file, new in (("first_backfill", few, FEW), ("backfill", more, added)):
         declare(file)
         result[name] = {"profiles": new, **ask()}
@@ -77,6 +81,14 @@ def run(folder: Path, *, documents: int, profiles: int, added: int, master: str)
     result["client_peak_megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     result["backfill_is_faster_by"] = result["asking_all_again"]["seconds"] / result["backfill"]["seconds"]
     return result
+
+
+def _audit(spark: "SparkSession", lake: Lake, run_id: str) -> dict[str, float]:
+    from winnow.jobs import audit_matches
+
+    config = audit_matches.Config(lake=lake, date=DATE, run_id=run_id)
+    seconds, report = _timed(lambda: audit_matches.run(spark, config))
+    return {"seconds": seconds, **report.seconds}
 
 
 def _timed(work: Callable[[], Any]) -> tuple[float, Any]:

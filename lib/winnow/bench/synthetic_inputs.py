@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -16,9 +17,12 @@ def write_documents(folder: Path, documents: int) -> Path:
     """Returns a folder of ten `.tar.gz` with so many documents of 100 elements."""
     target = folder / f"synthetic-{documents}"
     if not target.is_dir():
-        target.mkdir(parents=True)
+        aside = folder / f".{target.name}"
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir(parents=True)
         with ProcessPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(_write_archive, [(target, number, documents // ARCHIVES) for number in range(ARCHIVES)]))
+            list(pool.map(_write_archive, [(aside, number, documents // ARCHIVES) for number in range(ARCHIVES)]))
+        aside.rename(target)  # whole, or not there
     return target
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    kinds = parser.add_subparsers(dest="kind", required=True, metavar="match|profiles|ingest|pipeline|growth|spark")
+    kinds = parser.add_subparsers(
+        dest="kind", required=True, metavar="kind"
+    )
     match = kinds.add_parser("match", help="the matching core: workloads and engines beside lxml, on one thread")
     match.add_argument("--quick", action="store_true", help="a tenth of the profiles: minutes become seconds")
     match.add_argument("--corpora", type=Path, default=Path("../shared/corpora"), help="real documents, where present")
@@ -31,13 +33,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     growth.add_argument("--added", type=int, default=1000, help="profiles of the backfill")
     growth.add_argument("--folder", type=Path, default=Path(".winnow/bench"), help="where inputs and lakes go")
     growth.add_argument("--master", default="local[2]")
+    layout = kinds.add_parser("layout", help="orders and statistics of the matches table, by what questions read")
+    layout.add_argument("--documents", type=int, default=20_000, help="of each date")
+    layout.add_argument("--dates", type=int, default=30)
+    layout.add_argument("--folder", type=Path, default=Path(".winnow/bench"), help="where the tables go")
+    layout.add_argument("--master", default="local[2]")
     spark = kinds.add_parser("spark", help="winnow.spark beside lxml parsing in the same session, and its memory")
     spark.add_argument("--documents", type=int, default=200_000)
     spark.add_argument("--profiles", type=int, default=100_000)
     spark.add_argument("--many", type=int, default=1_000_000, help="profiles of the index whose memory is measured")
     spark.add_argument("--folder", type=Path, default=Path(".winnow/bench"), help="where inputs and indexes go")
     spark.add_argument("--master", default="local[2]")
-    for kind in (match, profiles, ingest, pipeline, growth, spark):
+    for kind in (match, profiles, ingest, pipeline, growth, layout, spark):
         kind.add_argument("--json", action="store_true", help="for machines")
 
 
@@ -62,6 +69,10 @@ def _measure(args: argparse.Namespace) -> dict[str, Any]:
 
         sizes = {"sizes": args.documents, "profiles": args.profiles, "added": args.added}
         return growth.run(args.folder, master=args.master, **sizes)
+    if args.kind == "layout":
+        from winnow.bench import layout
+
+        return layout.run(args.folder, documents=args.documents, dates=args.dates, master=args.master)
     if args.kind == "spark":
         from winnow.bench import spark
 

@@ -3,7 +3,8 @@
 An engine decides structure and values as far as its index goes; what it cannot decide exactly it hands as candidates
 to `verify`, which every engine shares. So all engines give the same matches, and differ in cost only.
 
-To write an engine: subclass `Engine`, give `_index` and `_match`, and name it in `winnow.engines.ENGINES`.
+To write an engine: subclass `Engine`, give `_index` and `_match`, and name it in `winnow.engines.registry`, or
+register it from another package by an entry point (see there).
 """
 
 from abc import ABC, abstractmethod
@@ -13,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from winnow.arrays.column import Column
 from winnow.arrays.types import Ints, Longs
 from winnow.encoding import EncodedBatch, PathTable, Vocabulary
-from winnow.engines.column import Column
-from winnow.engines.store import PatternStore
 from winnow.errors import UsageError
+from winnow.patterns.store import PatternStore
 from winnow.values.selectivity import Selectivity
 from winnow.xpath.pattern import Pattern
 

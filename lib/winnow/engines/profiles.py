@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from winnow.arrays.column import Column
 from winnow.arrays.kernel import kernel
 from winnow.arrays.types import Ints, Longs
 from winnow.engines.base import Matches
-from winnow.engines.column import Column
 
 
 class Subscribed(NamedTuple):

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from winnow.arrays.types import Bytes, Flags, Ints, Longs
 from winnow.deciding.limits import EvaluationLimits
 from winnow.deciding.profile import HybridProfile
-from winnow.engines.boxpath import BoxPath
+from winnow.engines.boxpath.engine import BoxPath
 from winnow.index.codes import line_codes, text_codes
 from winnow.index.encoded_rows import KnownPaths
 from winnow.index.lines import find

@@ -11,7 +11,7 @@ from winnow.arrays.types import Ints, Longs
 from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
 from winnow.deciding.profile import HybridProfile
 from winnow.encoding import PathTable, Vocabulary
-from winnow.engines.boxpath import BoxPath
+from winnow.engines.boxpath.engine import BoxPath
 from winnow.index.codes import line_codes, text_codes
 from winnow.index.lines import find
 from winnow.index.patterns import add_rows

@@ -1,6 +1,6 @@
 """Branches as rows: self-contained, and read back without a Python object for any of them.
 
-`steps` are those of `winnow.engines.lines`, with the numbers of the row's own `labels` in place of symbols: label k is
+`steps` are those of `winnow.patterns.lines`, with the numbers of the row's own `labels` in place of symbols: label k is
 k + 1, negative for an attribute. Text nodes (0) and wildcards stay as they are. So a row means the same whatever
 vocabulary it meets.
 """
@@ -13,8 +13,8 @@ import pyarrow as pa
 from winnow.arrays.kernel import kernel
 from winnow.arrays.types import Ints, Longs
 from winnow.encoding import Vocabulary
-from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 from winnow.index.lines import Branches
+from winnow.patterns.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 
 
 class LabelledSteps(NamedTuple):

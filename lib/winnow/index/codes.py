@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from winnow.arrays.column import Column
 from winnow.arrays.kernel import kernel
 from winnow.arrays.types import Bytes, Flags, Ints, Longs
 from winnow.encoding.vocabulary import Vocabulary
-from winnow.engines.column import Column
-from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
+from winnow.patterns.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 
 DOCUMENT_CODE = 0
 
@@ -89,7 +89,7 @@ def path_codes(parents: Ints, symbols: Ints, labels: Longs) -> Longs:
 
 @kernel
 def line_codes(steps: Ints, ends: Longs, labels: Longs) -> Longs:
-    """Per line `steps[ends[k]:ends[k + 1]]` (see `winnow.engines.lines`)."""
+    """Per line `steps[ends[k]:ends[k + 1]]` (see `winnow.patterns.lines`)."""
     codes = np.zeros(ends.size - 1, np.int64)
     for k in range(codes.size):
         code = np.int64(ends[k + 1] - ends[k])

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from winnow.documents.transcode import to_utf8
 from winnow.encoding import Encoder, PathTable, Status, Vocabulary
-from winnow.engines.symbols import PathSymbols
+from winnow.encoding.path_symbols import PathSymbols
 from winnow.errors import DataError
 from winnow.index.encoded_rows import DOCUMENT_COLUMNS, DocumentRows
 from winnow.ingest.accept import DEFAULT_LIMITS, Refused, accept

@@ -9,8 +9,8 @@ import pyarrow as pa
 from winnow.arrays.kernel import kernel
 from winnow.arrays.types import Bytes, Flags, Ints, Longs
 from winnow.encoding import EncodedBatch, Encoder, PathTable, Vocabulary
+from winnow.encoding.path_symbols import PathSymbols
 from winnow.encoding.restore import StoredValues, restore, stored_values
-from winnow.engines.symbols import PathSymbols
 from winnow.errors import DataError
 from winnow.index.codes import LabelCodes, path_codes
 from winnow.index.lines import find

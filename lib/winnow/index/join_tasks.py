@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from winnow.arrays.types import Ints, Longs
-from winnow.engines.structure import place_sequences
+from winnow.engines.boxpath.line_index import place_sequences
 from winnow.envelope import EnvelopeTree, SequenceSet, join
 from winnow.errors import DataError, TransientError
 from winnow.index.lines import find

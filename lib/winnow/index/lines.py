@@ -8,15 +8,15 @@ import pyarrow as pa
 from winnow.arrays.kernel import kernel
 from winnow.arrays.types import Ints, Longs
 from winnow.encoding import Vocabulary
-from winnow.engines.intern import select_runs
-from winnow.engines.lines import lines_of
-from winnow.engines.runs import RunTable
-from winnow.engines.store import PatternStore
-from winnow.engines.structure import line_sequences
-from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
+from winnow.engines.boxpath.line_index import line_sequences
 from winnow.envelope import SequenceSet
 from winnow.index.codes import line_codes, mix, text_codes
 from winnow.index.patterns import add_rows
+from winnow.patterns.intern import select_runs
+from winnow.patterns.lines import lines_of
+from winnow.patterns.runs import RunTable
+from winnow.patterns.store import PatternStore
+from winnow.patterns.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 
 
 class Branches(NamedTuple):

@@ -13,11 +13,11 @@ import pyarrow as pa
 from winnow.arrays.kernel import kernel
 from winnow.arrays.types import Ints, Longs
 from winnow.encoding.vocabulary import Vocabulary
-from winnow.engines.intern import AXIS_BITS, FLAG_BITS, TEST_BITS
-from winnow.engines.lines import lines_of
-from winnow.engines.store import PatternStore
-from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 from winnow.index.codes import line_codes, mix, text_codes
+from winnow.patterns.intern import AXIS_BITS, FLAG_BITS, TEST_BITS
+from winnow.patterns.lines import lines_of
+from winnow.patterns.store import PatternStore
+from winnow.patterns.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 from winnow.xpath.display import pattern_text
 from winnow.xpath.pattern import Op, Pattern, Test
 

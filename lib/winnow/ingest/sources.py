@@ -16,7 +16,12 @@ from winnow.errors import UsageError
 
 PIECE_FILES = 256
 PIECE_BYTES = 32 * 1024 * 1024
+SHARE_BYTES = 128 * 1024 * 1024  # of a large archive or container
+MAX_SHARES = 8  # of one file: each of them splits the whole file, and that is a third of the work
+SHARE_ITEMS = 64  # neighbours that are in one share
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".zip")
+COMPRESSED = (".gz", ".tgz", ".zip")
+PACKED = 8  # bytes that a byte of a compressed file is taken for
 _WILDCARD = re.compile(r"[*?\[]")
 
 
@@ -37,10 +42,17 @@ class Piece(NamedTuple):
     """What one task reads, in order."""
 
     files: tuple[File, ...]
+    size: int  # about as many bytes are judged
+    share: int = 0  # of a large archive or container several tasks split all and judge a share of the records each
+    shares: int = 1
 
-    @property
-    def size(self) -> int:
-        return sum(file.size for file in self.files)
+    def takes(self, number: int) -> bool:
+        """Says whether this piece has the item of this number.
+
+        >>> [Piece((), 0, share, 3).takes(70) for share in range(3)]
+        [False, True, False]
+        """
+        return number // SHARE_ITEMS % self.shares == self.share
 
 
 def is_archive(name: str) -> bool:
@@ -80,33 +92,28 @@ def _no_input(path: str) -> UsageError:
 
 
 def plan(files: Iterable[File], *, containers: bool) -> list[Piece]:
-    """Group small files, leave archives and containers alone; the largest pieces first, so that no task ends late."""
+    """Groups small files and shares large archives and containers; the largest pieces first, so that no task ends late.
+
+    Where a record of a container begins is known only to who has read all before it, so every share is split in full.
+    """
     pieces: list[Piece] = []
     group: list[File] = []
     size = 0
     for file in files:
-        if containers or is_archive(file.path) or file.size >= PIECE_BYTES:
-            pieces.append(Piece((file,)))
+        unpacked = file.size * (PACKED if file.path.lower().endswith(COMPRESSED) else 1)
+        if unpacked >= PIECE_BYTES:
+            can_share = containers or is_archive(file.path)
+            shares = max(min(unpacked // SHARE_BYTES, MAX_SHARES), 1) if can_share else 1
+            pieces += [Piece((file,), unpacked // shares, share, shares) for share in range(shares)]
             continue
-        if group and (len(group) == PIECE_FILES or size + file.size > PIECE_BYTES):
-            pieces.append(Piece(tuple(group)))
+        if group and (len(group) == PIECE_FILES or size + unpacked > PIECE_BYTES):
+            pieces.append(Piece(tuple(group), size))
             group, size = [], 0
         group.append(file)
-        size += file.size
+        size += unpacked
     if group:
-        pieces.append(Piece(tuple(group)))
+        pieces.append(Piece(tuple(group), size))
     return sorted(pieces, key=lambda piece: -piece.size)
-
-
-def spread(pieces: list[Piece], bins: int) -> list[list[Piece]]:
-    """At most `bins` lists of about equal size, by giving each piece, largest first, to the lightest list."""
-    lists: list[list[Piece]] = [[] for _ in range(min(bins, len(pieces)))]
-    weights = [0] * len(lists)
-    for piece in pieces:
-        lightest = weights.index(min(weights))
-        lists[lightest].append(piece)
-        weights[lightest] += piece.size + len(piece.files)
-    return lists
 
 
 class _Root(NamedTuple):

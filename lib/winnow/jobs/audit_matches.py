@@ -18,10 +18,10 @@ from pyspark.sql import functions as sf
 from winnow.errors import DataError
 from winnow.jobs.audited_index import audited_index
 from winnow.jobs.encode_documents import encode
-from winnow.jobs.match_documents import glob_pattern, required_on
+from winnow.jobs.match_documents import glob_pattern
 from winnow.jobs.publish_matches import published, staged_run, still_required
 from winnow.jobs.report import RunReport
-from winnow.ledger import Mode
+from winnow.ledger import Mode, required_on
 from winnow.quality.audited_run import AuditedRun
 from winnow.quality.data_docs import write_data_docs
 from winnow.quality.suites import suite_files

@@ -12,7 +12,7 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as sf
 
 from winnow.jobs import match_documents, run
-from winnow.ledger import Change, Run, newest_published
+from winnow.ledger import Change, Run, newest_published, required_on
 from winnow.tables import Lake, Tables
 from winnow.tables.small import read_one, read_small
 
@@ -83,7 +83,7 @@ def estimate(spark: SparkSession, config: match_documents.Config) -> Iterator[Es
     revision = match_documents.newest_revision(profiles)
     for date in config.dates:
         plan = match_documents.plan(tables, date, versions, revision, config)
-        required = profiles.where(match_documents.required_on(date))
+        required = profiles.where(required_on(date))
         if config.only is not None:
             required = required.where(sf.col("profile_id").rlike(match_documents.glob_pattern(config.only)))
         since = -1 if plan.asked_since is None else plan.asked_since

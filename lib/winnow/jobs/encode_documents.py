@@ -19,6 +19,7 @@ from pyspark.sql import functions as sf
 from winnow.jobs.report import RunReport
 from winnow.tables import Lake, Tables, contract
 from winnow.tables.small import read_one, read_small
+from winnow.tables.transactions import retried
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,10 +51,8 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     ):  # whoever takes a document out of the one table takes it out of both
         return report
     if documents != known:
-        unencoded = stored.join(encoded, "document_id", "left_anti") if known else stored
         with report.stage("encode"):
-            rows = encode(unencoded, config.date, config.run_id)
-            report.counts["encoded"] = tables.append_new("encoded_documents", rows, interval=config.date)
+            report.counts["encoded"] = retried(lambda: add_encodings(tables, config), table="encoded_documents")
     with report.stage("paths"):
         is_answered = sf.col("batch").isin(*answered)
         unanswered = tables.read("encoded_documents", interval=config.date).where(~is_answered)
@@ -74,6 +73,15 @@ def answered_batches(tables: Tables, date: dt.date) -> set[str]:
         return set()
     asked = tables.read("runs").where(sf.col("match_date") == sf.lit(date)).select(sf.explode("batches")).distinct()
     return {row[0] for row in read_small(asked)}
+
+
+def add_encodings(tables: Tables, config: Config) -> int:
+    """Encodes the documents that have no encoding; returns how many."""
+    version = tables.version("encoded_documents")
+    encoded = tables.read("encoded_documents", version=version, interval=config.date)
+    unencoded = tables.read("documents", interval=config.date).join(encoded, "document_id", "left_anti")
+    rows = encode(unencoded, config.date, config.run_id)
+    return tables.append_after("encoded_documents", version, rows, interval=config.date)
 
 
 def add_paths(tables: Tables, paths: DataFrame, *, expected: bool) -> int:

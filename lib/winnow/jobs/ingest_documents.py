@@ -63,7 +63,7 @@ def derive(tables: Tables, own: DataFrame) -> dict[str, int]:
     """Adds what is new among the arrivals to the tables that people read; returns how many rows that were."""
     new = {"documents": documents(own), "document_sources": document_sources(own), "quarantine": quarantine(own)}
     with ThreadPoolExecutor(len(new)) as threads:  # three commits that do not depend on each other
-        counts = threads.map(lambda name: tables.append_new(name, new[name]), new)
+        counts = threads.map(lambda name: tables.append_unknown(name, new[name]), new)
         return dict(zip(new, counts, strict=True))
 
 

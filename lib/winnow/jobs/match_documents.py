@@ -15,13 +15,23 @@ from functools import reduce
 
 from pyspark.sql import DataFrame, GroupedData, SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
 from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
 from winnow.jobs.join_paths import require_joined
-from winnow.jobs.match_tasks import ANSWERS, ASKED_COLUMNS, FILE, MatchEncoded, write_asked_profiles, write_joined_paths
+from winnow.jobs.match_tasks import (
+    ANSWERS,
+    ASKED_COLUMNS,
+    FILE,
+    FindWantedPaths,
+    MatchEncoded,
+    holds_one_of,
+    write_asked_profiles,
+    write_joined_paths,
+)
 from winnow.jobs.publish_matches import finish_publications
 from winnow.jobs.report import RunReport
-from winnow.ledger import Change, Outcome, Plan, Run, newest_published, plan_interval
+from winnow.ledger import Change, Outcome, Plan, Run, newest_published, plan_interval, required_on
 from winnow.spark.places import Place
 from winnow.tables import Lake, Tables, Transaction, contract
 from winnow.tables.small import read_one, read_small
@@ -51,6 +61,7 @@ class Question:
     joined: str
     profiles: int
     hybrid: int
+    wanted: tuple[list[int] | None, ...]  # for each shard the paths without one of which a document has no answer
 
 
 def run(spark: SparkSession, config: Config) -> RunReport:
@@ -120,12 +131,6 @@ def change_since(profiles: DataFrame, date: dt.date, revision: int) -> Change:
     return Change(**read_one(counts))
 
 
-def required_on(date: dt.date) -> str:
-    """The profiles that an interval is asked, as a condition."""
-    day = f"DATE'{date}'"
-    return f"state = 'active' AND coalesce(valid_from <= {day}, true) AND coalesce({day} < valid_to, true)"
-
-
 def staged(answers: DataFrame, run_id: str) -> DataFrame:
     """Returns answers as rows of the stage, each with a checksum of what it says."""
     return (
@@ -174,16 +179,17 @@ class Questions:
     def _asked(self, date: dt.date, encoded: DataFrame, since: int | None) -> list[DataFrame]:
         question = self._question(since)
         self.profiles_asked.setdefault(date, question.profiles)
-        rows = encoded.select(*_ENCODED)
-        if question.hybrid:
-            documents = self._tables.read("documents", interval=date).select("document_id", "content", "encoding")
-            rows = rows.join(documents, "document_id")
-        return [
-            rows.mapInArrow(
-                MatchEncoded(self._place, file, question.joined, self._config.evaluation, since is not None), ANSWERS
-            ).withColumn("shard", sf.lit(shard))
-            for shard, file in enumerate(question.asked)
-        ]
+        frames = []
+        for shard, (file, wanted) in enumerate(zip(question.asked, question.wanted, strict=True)):
+            rows = encoded.select(*_ENCODED)
+            if wanted is not None:
+                rows = rows.where(arrow_udf(holds_one_of(wanted), "boolean", ArrowUDFType.SCALAR)("paths"))
+            if question.hybrid:
+                documents = self._tables.read("documents", interval=date).select("document_id", "content", "encoding")
+                rows = rows.join(documents, "document_id")
+            answer = MatchEncoded(self._place, file, question.joined, self._config.evaluation, since is not None)
+            frames.append(rows.mapInArrow(answer, ANSWERS).withColumn("shard", sf.lit(shard)))
+        return frames
 
     def _question(self, since: int | None) -> Question:
         if since not in self._questions:
@@ -203,12 +209,20 @@ class Questions:
         files = asked.applyInArrow(write_asked_profiles(self._place, self._config.engine), FILE)
         written = read_small(files)
         by_shard = sorted(written, key=lambda row: row["shard"])
+        names, joined = tuple(row["file"] for row in by_shard), self._joined_paths()
         return Question(
-            tuple(row["file"] for row in by_shard),
-            self._joined_paths(),
+            names,
+            joined,
             sum(row["profiles"] for row in written),
             sum(row["hybrid"] for row in written),
+            tuple(None if since is None else self._wanted_paths(name, joined) for name in names),
         )
+
+    def _wanted_paths(self, asked: str, joined: str) -> list[int] | None:
+        find = FindWantedPaths(self._place, asked, joined, self._config.evaluation)
+        found = self._tables.spark.range(1, numPartitions=1).mapInArrow(find, "wanted array<long>")
+        wanted: list[int] | None = read_one(found)["wanted"]
+        return wanted
 
     def _joined_paths(self) -> str:
         if not self._joined:

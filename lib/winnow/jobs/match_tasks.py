@@ -2,7 +2,7 @@
 
 import io
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -72,8 +72,8 @@ def write_joined_paths(place: Place) -> "Callable[[pa.Table, pa.Table], pa.Table
 class MatchEncoded:
     """The function of `mapInArrow` over rows of encoded_documents: one row of answers for each document.
 
-    With `content` among the columns libxml2 decides what it has to. Documents that none of the profiles can hold in
-    are passed over where `only_hits`, and so are those that turn out to have no answer.
+    With `content` among the columns libxml2 decides what it has to. Documents without an answer are passed
+    over where `only_hits`.
     """
 
     place: Place
@@ -86,19 +86,13 @@ class MatchEncoded:
         ready = self._open()
         for batch in batches:
             for rows in _pieces(batch):
-                chosen = _relevant(rows, ready) if self.only_hits else rows
-                if chosen.num_rows:
-                    yield self._answers(chosen, ready)
+                yield self._answers(rows, ready)
 
     def _open(self) -> "ReadyProfiles":
         key = (self.asked, self.joined)
         if key not in _ready:
-            from winnow.index.asked_profiles import make_ready
-            from winnow.spark.index_file import open_index
-
             _ready.clear()  # a worker serves one question at a time: it lets go of the earlier before it opens the next
-            asked, joined = (open_index(cached(self.place, name)) for name in key)
-            _ready[key] = make_ready(asked, joined, self.evaluation)
+            _ready[key] = _make_ready(self.place, *key, self.evaluation)
         return _ready[key]
 
     def _answers(self, rows: "pa.RecordBatch", ready: "ReadyProfiles") -> "pa.RecordBatch":
@@ -122,6 +116,51 @@ class MatchEncoded:
 
 
 _ready: "dict[tuple[str, str], ReadyProfiles]" = {}
+
+
+def _make_ready(place: Place, asked: str, joined: str, evaluation: "EvaluationLimits") -> "ReadyProfiles":
+    from winnow.index.asked_profiles import make_ready
+    from winnow.spark.index_file import open_index
+
+    return make_ready(open_index(cached(place, asked)), open_index(cached(place, joined)), evaluation)
+
+
+@dataclass(frozen=True)
+class FindWantedPaths:
+    """The function of `mapInArrow` that returns, as one row, the paths that some branch of the profiles has.
+
+    A document with none of them satisfies none of the profiles. The row is null where that cannot be said.
+    """
+
+    place: Place
+    asked: str
+    joined: str
+    evaluation: "EvaluationLimits"
+
+    def __call__(self, batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        import pyarrow as pa
+
+        for _ in batches:
+            ready = _make_ready(self.place, self.asked, self.joined, self.evaluation)
+            found = None if ready.wanted.all() else ready.paths.codes[ready.wanted]
+            yield pa.RecordBatch.from_arrays([pa.array([found], pa.list_(pa.int64()))], ["wanted"])
+
+
+def holds_one_of(wanted: "Sequence[int]") -> "Callable[[pa.ListArray], pa.BooleanArray]":
+    """Returns the function of an Arrow UDF that says of lists of paths whether one of them is wanted."""
+
+    def holds(paths: "pa.ListArray") -> "pa.BooleanArray":
+        import numpy as np
+        import pyarrow as pa
+
+        from winnow.index.lines import find
+
+        is_wanted = find(np.array(wanted, np.int64), paths.flatten().to_numpy()) >= 0
+        hits = np.concatenate([[0], np.cumsum(is_wanted)])
+        bounds = np.asarray(paths.offsets) - paths.offsets[0].as_py()
+        return pa.array(hits[bounds[1:]] > hits[bounds[:-1]])
+
+    return holds
 
 
 def _write(place: Place, value: Any) -> tuple[str, int]:
@@ -148,19 +187,6 @@ def _pieces(batch: "pa.RecordBatch") -> "Iterator[pa.RecordBatch]":
     from winnow.index.document_tasks import pieces
 
     return pieces(batch, batch.schema.get_field_index("values"))
-
-
-def _relevant(rows: "pa.RecordBatch", ready: "ReadyProfiles") -> "pa.RecordBatch":
-    """Returns the documents with a path that some branch of the profiles has: without one no pattern holds."""
-    import numpy as np
-    import pyarrow as pa
-
-    from winnow.index.encoded_rows import known_places
-
-    column = rows.column(rows.schema.get_field_index("paths"))
-    hits = np.concatenate([[0], np.cumsum(ready.wanted[known_places(column, ready.paths)])])
-    bounds = np.asarray(column.offsets) - column.offsets[0].as_py()
-    return rows.filter(pa.array(hits[bounds[1:]] > hits[bounds[:-1]]))
 
 
 def _content(rows: "pa.RecordBatch") -> Any:

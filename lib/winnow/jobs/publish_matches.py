@@ -16,7 +16,7 @@ from pyspark.sql import functions as sf
 
 from winnow.errors import DataError, TransientError
 from winnow.jobs.report import RunReport
-from winnow.ledger import Mode, Outcome, Run, newest_published, unfinished
+from winnow.ledger import Mode, Outcome, Run, newest_published, required_on, unfinished
 from winnow.tables import Lake, Tables, Transaction, contract
 from winnow.tables.small import read_one, read_small
 
@@ -89,27 +89,22 @@ def finish(tables: Tables, row: Row) -> dict[str, int]:
     if count != told["staged"]:  # the commit was skipped: another run's carried the same transaction
         raise _moved(date)
     _write_undecided(tables, row, stage, told["undecided"])
-    sent = deliveries(own, date, staged_version=row.staged_version, matches_version=version)
     publication = Transaction(f"deliveries/{date}/{row.run_id}")
+    brought = own if row.mode == Mode.APPEND else tables.read("matches", version=version, interval=date)
+    sent = deliveries(brought, date, staged_version=row.staged_version, matches_version=version)
     if row.mode == Mode.APPEND:
         tables.append("deliveries", sent, publication)
     else:
-        whole = tables.read("matches", version=version, interval=date)
-        sent = deliveries(whole, date, staged_version=row.staged_version, matches_version=version)
         tables.replace_interval("deliveries", sent, date, publication)
-    told_row = tables.spark.createDataFrame(
-        [
-            {
-                **row.asDict(),
-                "outcome": "published",
-                "published_version": version,
-                "published_at": dt.datetime.now(dt.UTC),
-            }
-        ],
-        contract("runs").row_type,
-    )
+    published_row = {
+        **row.asDict(),
+        "outcome": Outcome.PUBLISHED.value,
+        "published_version": version,
+        "published_at": dt.datetime.now(dt.UTC),
+    }
+    changed = tables.spark.createDataFrame([published_row], contract("runs").row_type)
     same = "t.run_id = s.run_id AND t.match_date = s.match_date"
-    tables.merge("runs", told_row, on=same, clauses="WHEN MATCHED AND t.outcome = 'staged' THEN UPDATE SET *")
+    tables.merge("runs", changed, on=same, clauses="WHEN MATCHED AND t.outcome = 'staged' THEN UPDATE SET *")
     return {"published": count, "undecided": told["undecided"], "matches version": version}
 
 
@@ -157,8 +152,7 @@ def first_sources(sources: DataFrame) -> DataFrame:
 
 def still_required(tables: Tables, row: Row, new: DataFrame) -> DataFrame:
     """Returns published rows of profiles that were not asked again, with their subscribers and destinations of now."""
-    required = f"state = 'active' AND coalesce(valid_from <= DATE'{row.match_date}', true)"
-    required += f" AND coalesce(DATE'{row.match_date}' < valid_to, true)"
+    required = required_on(row.match_date)
     if row.asked_since is not None:
         required += f" AND since <= {row.asked_since} AND changed <= {row.asked_since}"
     profiles = tables.read("profiles", version=row.inputs["profiles"]).where(required)

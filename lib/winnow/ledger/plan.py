@@ -1,5 +1,6 @@
 """What is to be asked of the documents of one interval, and how the answers become published ones."""
 
+import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -36,6 +37,16 @@ class Plan:
     @property
     def is_done(self) -> bool:
         return self.mode is Mode.APPEND and not self.new_batches and self.asked_since is None
+
+
+def required_on(date: dt.date) -> str:
+    """Returns, as an SQL condition, which rows of `profiles` an interval is asked.
+
+    >>> print(required_on(dt.date(2026, 11, 16)))
+    state = 'active' AND coalesce(valid_from <= DATE'2026-11-16', true) AND coalesce(DATE'2026-11-16' < valid_to, true)
+    """
+    day = f"DATE'{date}'"
+    return f"state = 'active' AND coalesce(valid_from <= {day}, true) AND coalesce({day} < valid_to, true)"
 
 
 def plan_interval(

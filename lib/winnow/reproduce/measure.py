@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from winnow.encoding import EncodedBatch, Encoder, PathTable, Vocabulary
-from winnow.engines import Engine, create
+from winnow.engines import create
+from winnow.engines.base import Engine
 from winnow.parsing import parse
 from winnow.reproduce.workload import BATCH, Prepared, Workload, prepare
 

@@ -23,13 +23,13 @@ import numpy.typing as npt
 
 from winnow.arrays.types import Floats, Longs
 from winnow.encoding import Encoder
+from winnow.encoding.path_symbols import PathSymbols
 from winnow.engines import create
-from winnow.engines.lines import lines_of
-from winnow.engines.pruned import beginnings
-from winnow.engines.store import PatternStore
-from winnow.engines.strategies import BOTTOM_UP, PRUNED, PRUNED_RANDOM, STEP_BY_STEP, TOP_DOWN
-from winnow.engines.symbols import PathSymbols
+from winnow.engines.automata.pruned import beginnings
+from winnow.engines.automata.strategies import BOTTOM_UP, PRUNED, PRUNED_RANDOM, STEP_BY_STEP, TOP_DOWN
 from winnow.index.codes import LabelCodes
+from winnow.patterns.lines import lines_of
+from winnow.patterns.store import PatternStore
 from winnow.reproduce.measure import parsing_us
 from winnow.reproduce.workload import Prepared, Workload, prepare
 from winnow.values.bloom import CountingBloom

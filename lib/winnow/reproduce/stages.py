@@ -6,7 +6,7 @@ from typing import cast
 
 from winnow.encoding import Encoder, document_sequences
 from winnow.engines import create
-from winnow.engines.boxfilter import BatchBoxFilter, BoxFilter
+from winnow.engines.boxfilter.engine import BatchBoxFilter, BoxFilter
 from winnow.envelope import EnvelopeTree, SequenceSet
 from winnow.reproduce.measure import Measured, parsing_us, warm_up
 from winnow.reproduce.workload import BATCH, Workload, prepare

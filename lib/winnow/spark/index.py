@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from winnow.engines.registry import check_name
 from winnow.errors import DataError, UsageError
 from winnow.spark.columns import require_columns
 from winnow.spark.index_tasks import (
@@ -25,8 +26,6 @@ from winnow.spark.places import Place, kept
 
 FORMAT = 1
 MAX_CARRIED_BYTES = 512 << 20  # of an index without a place: it passes through the client
-# The names of `winnow.engines`, which a client without numba cannot import; a test compares them.
-ENGINES = ("boxpath", "boxfilter", "b-boxfilter", "nfa", "buff", "xfilter", "xtrie", "xtrie-eager", "wfilter")
 _OPTIONAL = {"namespaces": "map<string,string>", "ordered": "boolean"}
 _REJECTED = "profile_id string, code string, message string, column int"
 
@@ -80,8 +79,7 @@ def build_index(
         [Row(profile_id='mistyped', code='syntax_error', column=8)]
     """
     require_columns(profiles, "profiles", {"profile_id": "string", "xpath": "string"}, optional=_OPTIONAL)
-    if engine.partition("+")[0] not in ENGINES:
-        raise UsageError("unknown_engine", f"no engine {engine!r}", hint=f"one of {', '.join(ENGINES)}")
+    check_name(engine)
     if partitions < 1:
         raise UsageError("bad_partitions", f"{partitions} index partitions", hint="give 1 or more")
     spark, at = profiles.sparkSession, Place(place, dict(filesystem_options or {})) if place else None

@@ -48,9 +48,9 @@ class XmlDataSource(DataSource):
 class Files(InputPartition):
     """What one task reads: about as many bytes as every other."""
 
-    def __init__(self, files: tuple[Any, ...]) -> None:
+    def __init__(self, piece: Any) -> None:
         super().__init__(None)
-        self.files = files
+        self.piece = piece
 
 
 class XmlReader(DataSourceReader):
@@ -69,7 +69,7 @@ class XmlReader(DataSourceReader):
         from winnow.spark.xml_files import list_inputs
 
         pieces = plan(list_inputs(self._paths, self._filesystem_options), containers=self._record_tag is not None)
-        return [Files(tuple(piece.files)) for piece in pieces]
+        return [Files(piece) for piece in pieces]
 
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
         from winnow.ingest.accept import DEFAULT_LIMITS
@@ -87,10 +87,13 @@ class XmlReader(DataSourceReader):
         items: list[Any] = []
         size = 0
         opener = partial(open_input, options=self._filesystem_options)
-        for file in partition.files:
-            for item in read_file(
+        for file in partition.piece.files:
+            found = read_file(
                 file, record_tag=self._record_tag, max_bytes=limits.max_bytes, expansion=expansion, opener=opener
-            ):
+            )
+            for number, item in enumerate(found):
+                if not partition.piece.takes(number):
+                    continue
                 items.append(item)
                 size += len(item.content)
                 if size >= _BATCH_BYTES or len(items) >= _BATCH_ROWS:

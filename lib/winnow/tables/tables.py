@@ -9,7 +9,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
 from pyspark.sql import functions as sf
 
-from winnow.errors import DataError, UsageError
+from winnow.errors import DataError, TransientError, UsageError
 from winnow.tables.contract import Contract, column_types, contract, contract_broken, quoted
 from winnow.tables.faults import point
 from winnow.tables.lake import Lake
@@ -18,6 +18,7 @@ from winnow.tables.traffic import note_read, note_written
 from winnow.tables.transactions import Transaction, is_conflict, only_writer, retried
 
 _MISSING = {"PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST"}
+MAX_BROADCAST_KEYS = 200_000  # about 20 MB
 _EXISTS = ("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "TABLE_OR_VIEW_ALREADY_EXISTS")
 
 
@@ -103,17 +104,67 @@ class Tables:
         note_written(name)
         point(f"{name} written")
 
-    def append_new(self, name: str, rows: DataFrame, *, interval: dt.date | None = None) -> int:
+    def append_new(self, name: str, rows: DataFrame) -> int:
         """Adds the rows whose key is not there yet; returns how many.
 
-        It is an insert-only MERGE, so it can be made again, and of two writers of one key one reads again. With an
-        `interval`, keys are unique within it, and only its files are read.
+        It is an insert-only MERGE, so it can be made again, and of two writers of one key one reads again. MERGE sorts
+        the whole table and keeps a copy of the rows: for tables that grow with documents there is `append_unknown`.
         """
-        key = contract(name).key
-        same = [f"t.`{column}` = s.`{column}`" for column in key]
-        if interval is not None:
-            same.append(f"t.`{_date_column(contract(name))}` = DATE'{interval}'")
-        return self.merge(name, rows, on=" AND ".join(same), clauses="WHEN NOT MATCHED THEN INSERT *")
+        same = " AND ".join(f"t.`{column}` = s.`{column}`" for column in contract(name).key)
+        return self.merge(name, rows, on=same, clauses="WHEN NOT MATCHED THEN INSERT *")
+
+    def append_unknown(self, name: str, rows: DataFrame) -> int:
+        """Adds the rows whose key is not there yet, however long the table is; returns how many.
+
+        The keys of `rows` are read first, so they should be stored. History is cut down to those that come again by a
+        semi-join, which takes about 0.6 s a million known keys.
+        """
+        key = list(contract(name).key)
+        new_keys = rows.select(*key)
+        if read_one(new_keys.agg(sf.count("*").alias("rows")))["rows"] <= MAX_BROADCAST_KEYS:
+            new_keys = sf.broadcast(new_keys)
+
+        def commit() -> int:
+            version = self.version(name)
+            known = self.read(name, version=version).select(*key).join(new_keys, key, "left_semi")
+            return self.append_after(name, version, rows.join(known, key, "left_anti"))
+
+        self.create(name)
+        return retried(commit, table=name)
+
+    def append_after(self, name: str, version: int, rows: DataFrame, *, interval: dt.date | None = None) -> int:
+        """Adds rows whose keys the table, or its interval, did not have at `version`; returns how many.
+
+        All who add keys share one transaction name, whose number is that of the version which they have seen. So Delta
+        skips the slower one of two that have seen the same version, or reports it, and it looks again.
+
+        Raises:
+            TransientError: others have added keys since; nothing was written.
+        """
+        conforming = self._conforming(name, rows)
+        transaction = Transaction(f"{name}/{interval or 'all'}/keys", version + 1)
+        mark = f"{transaction.name}/{uuid.uuid4().hex}"
+        with only_writer(self.lake, name):
+            point(f"{name} unwritten")
+            if not self._additions(name, transaction, version):
+                options = {**transaction.options, "userMetadata": mark}
+                conforming.writeTo(self.lake.table(name)).options(**options).append()
+            added = self._additions(name, transaction, version)
+        note_written(name)
+        point(f"{name} written")
+        if added and mark not in added:
+            raise TransientError("table_moved", f"others have added to {name} meanwhile", hint="look again what is new")
+        return added.get(mark, 0)
+
+    def _additions(self, name: str, transaction: Transaction, version: int) -> dict[str, int]:
+        """Returns how many rows each use of a transaction name has added since a version, by its mark."""
+        commits = self.version(name) - version
+        if not commits:
+            return {}
+        history = self.spark.sql(f"DESCRIBE HISTORY {self.lake.table(name)} LIMIT {commits}")
+        own = history.where(sf.col("userMetadata").startswith(f"{transaction.name}/"))
+        rows = read_small(own.select("userMetadata", "operationMetrics"))
+        return {row["userMetadata"]: int(row["operationMetrics"]["numOutputRows"]) for row in rows}
 
     def merge(self, name: str, rows: DataFrame, *, on: str, clauses: str) -> int:
         """Merges rows `s` into the table `t`; returns how many rows of the table were made, changed or removed."""

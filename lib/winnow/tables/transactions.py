@@ -14,6 +14,7 @@ from winnow.tables.locks import table_lock
 ATTEMPTS = 8
 _FIRST_PAUSE = 0.2  # seconds
 _CONFLICTS = (
+    "table_moved",
     "DELTA_CONCURRENT",
     "DELTA_METADATA_CHANGED",
     "DELTA_PROTOCOL_CHANGED",

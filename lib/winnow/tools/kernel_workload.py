@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from winnow.deciding.limits import DEFAULT_EVALUATION
 from winnow.encoding import Encoder, PathTable, Vocabulary
+from winnow.encoding.path_symbols import PathSymbols
 from winnow.engines import ENGINES, resolve
-from winnow.engines.structure import place_outlines, place_sequences, places_of
-from winnow.engines.symbols import PathSymbols
+from winnow.engines.boxpath.line_index import place_outlines, place_sequences, places_of
 from winnow.envelope import EnvelopeTree, could_hold, delete, insert, join
 from winnow.generate.sample import make, make_profiles
 from winnow.index.asked_profiles import ask, join_paths_of, make_ready

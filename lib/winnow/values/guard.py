@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from winnow.arrays.types import Floats, Ints, Longs
 from winnow.encoding import EncodedBatch
-from winnow.engines.lines import lines_of
-from winnow.engines.store import PatternStore
 from winnow.index.codes import LabelCodes
+from winnow.patterns.lines import lines_of
+from winnow.patterns.store import PatternStore
 from winnow.values.bloom import CountingBloom
 from winnow.values.predicates import Predicates, asked_kinds, predicates_of, values_of
 from winnow.values.selectivity import Selectivity

@@ -14,10 +14,10 @@ from winnow.arrays.kernel import kernel
 from winnow.arrays.types import Bytes, Ints, Longs
 from winnow.encoding import EncodedBatch
 from winnow.encoding.numbers import parse_number
-from winnow.engines.lines import LEAF, Lines
-from winnow.engines.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Tests
-from winnow.engines.values import EQ, NUM_EQ
 from winnow.index.codes import bytes_code, mix
+from winnow.patterns.lines import LEAF, Lines
+from winnow.patterns.twigs import ANY_ATTRIBUTE, ANY_ELEMENT, Tests
+from winnow.patterns.value_tests import EQ, NUM_EQ
 
 BY_TEXT, BY_NUMBER = 1, 2  # how the values of a label are compared
 

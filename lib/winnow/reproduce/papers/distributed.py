@@ -1,7 +1,6 @@
 """Value filtering among peers: Figures 7 to 9."""
 
-from winnow.engines import STRATEGIES
-from winnow.engines.strategies import BOTTOM_UP, PRUNED, PRUNED_RANDOM, STEP_BY_STEP, TOP_DOWN
+from winnow.engines.automata.strategies import BOTTOM_UP, PRUNED, PRUNED_RANDOM, STEP_BY_STEP, STRATEGIES, TOP_DOWN
 from winnow.reproduce import claims, sweeps
 from winnow.reproduce.figure import Figure
 from winnow.reproduce.peers import measure_peers
