@@ -15,6 +15,7 @@ again. Running all of it again is safe, too: what was answered is not asked agai
 the task `estimate` (XCom `return_value`), and in its log.
 """
 
+import datetime as dt
 from typing import Any
 
 from airflow.sdk import Param, task
@@ -30,6 +31,7 @@ LATER = SLOT | {"priority_weight": 1}  # the day's own work goes first
 
 @winnow_dag(
     schedule=None,
+    dagrun_timeout=dt.timedelta(days=7),  # history may be long; a slice is bounded as every task is
     doc_md=__doc__,
     tags=["winnow", "profiles", "matches"],
     params={

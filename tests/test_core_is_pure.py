@@ -13,7 +13,7 @@ class Blocked:
 
 sys.meta_path.insert(0, Blocked())
 import winnow
-ROOMS = ("jobs", "quality", "query", "report", "spark", "tables", "bench")
+ROOMS = ("airflow", "jobs", "quality", "query", "report", "spark", "tables", "bench")
 SPARK = tuple(f"winnow.{room}" for room in ROOMS)
 seen = 0
 for module in pkgutil.walk_packages(winnow.__path__, "winnow."):

@@ -1,14 +1,14 @@
 """Processes killed at work: the scheduler in the middle of each task, the Connect server in the middle of each job.
 
-Each task has a date of its own, with new documents and a new profile, so that it has something to do. What is killed is
-started again by the keeper; the run then ends by itself, and the tables are what they would have been.
+One run has them all: what is killed is started again by the keeper, the task tries again, and the next one is killed.
+The run ends by itself, and the tables are what they would have been.
 """
 
 import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
+from pathlib import Path
 
 import deltalake
 import pytest
@@ -32,7 +32,8 @@ TASKS = {  # and how long into it, in seconds: most of them take three
     "publish[0]": 1.5,
     "report": 0.5,
 }
-NO_JOB = {"report"}  # reads the lake without Spark
+FIRST, SECOND = "2026-11-02", "2026-11-03"
+NEW = [{"profile_id": f"new-{number}", "xpath": f"//item[{number}]"} for number in (1, 2, 3)]
 SETTINGS = {
     "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "5",
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "30",
@@ -40,39 +41,34 @@ SETTINGS = {
 }
 
 
-@pytest.fixture(scope="module", params=["scheduler", "spark-connect"])
-def victim(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(scope="module")
-def live(victim: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with live_airflow(tmp_path_factory.mktemp(victim), **SETTINGS) as found:
-        yield found
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_the_run_ends_by_itself_and_the_tables_are_right(live: Live, victim: str, task: str) -> None:
-    if victim == "spark-connect" and task in NO_JOB:
-        pytest.skip("this task asks no server")
-    number = list(TASKS).index(task)
-    date = f"2026-11-{number + 1:02d}"
-    live.declare([*PROFILES, *({"profile_id": f"new-{n}", "xpath": f"//item[{n + 1}]"} for n in range(number + 1))])
-    assert live.run("refresh_profiles")[1] == "success"
-    live.land(date, seed=number)
-    (live.landing / date / "new.xml").write_text(f"<new-{number}><item/><item/></new-{number}>")
-    ingest = live.client.trigger("ingest_documents", {"date": date})
-    dag, run_id = ("ingest_documents", ingest) if task == "ingest_documents" else ("match_documents", woken(live, date))
-    live.wait_for_task(dag, run_id, task, "running", "success")
-    time.sleep(TASKS[task])
-    before = live.client.tasks(dag, run_id)[task]["state"]
-    kill(live, victim)
-    assert live.client.wait(dag, run_id, seconds=PATIENCE) == "success"
-    assert live.client.wait("match_documents", woken(live, date), seconds=PATIENCE) == "success"
-    tries = live.client.tasks(dag, run_id)[task]["try_number"]
-    print(f"{victim} killed in {task} ({before}): {tries} tries")
-    assert published(live.lake) == reference(live.lake)
-    nothing_is_there_twice(live)
+@pytest.mark.parametrize("victim", ["scheduler", "spark-connect"])
+def test_killed_in_every_task_the_run_ends_by_itself_and_the_tables_are_right(victim: str, tmp_path: Path) -> None:
+    with live_airflow(tmp_path, **SETTINGS) as live:
+        live.declare(PROFILES)
+        assert live.run("refresh_profiles")[1] == "success"
+        live.land(FIRST, seed=1)
+        assert live.run("ingest_documents", {"date": FIRST})[1] == "success"
+        assert live.client.wait("match_documents", woken(live, FIRST), seconds=PATIENCE) == "success"
+        live.declare([*PROFILES, *NEW])
+        assert live.run("refresh_profiles")[1] == "success"
+        live.land(SECOND, seed=2)
+        (live.landing / SECOND / "new.xml").write_text("<new><item/><item/></new>")
+        runs = {"ingest_documents": live.client.trigger("ingest_documents", {"date": SECOND})}
+        hit = []
+        for task, seconds in TASKS.items():
+            dag = "ingest_documents" if task == "ingest_documents" else "match_documents"
+            if dag not in runs:
+                runs[dag] = woken(live, SECOND)
+            live.wait_for_task(dag, runs[dag], task, "running", "success")
+            time.sleep(seconds)
+            hit.append((task, live.client.tasks(dag, runs[dag])[task]["state"]))
+            kill(live, victim)
+        for dag, run_id in runs.items():
+            assert live.client.wait(dag, run_id, seconds=PATIENCE) == "success"
+        tries = {name: row["try_number"] for name, row in live.client.tasks("match_documents", run_id).items()}
+        print(f"{victim} killed in {hit}; tries: {tries}")
+        assert published(live.lake) == reference(live.lake)
+        nothing_is_there_twice(live)
 
 
 def woken(live: Live, date: str) -> str:

@@ -24,7 +24,8 @@ LATER = [{"profile_id": "later-1", "xpath": "//caption"}, {"profile_id": "later-
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with live_airflow(tmp_path_factory.mktemp("scheduler")) as found:
+    late = {"WINNOW_DEADLINE_MINUTES": "0.05"}  # whatever takes more than three seconds is late
+    with live_airflow(tmp_path_factory.mktemp("scheduler"), **late) as found:
         found.client.pause("match_documents")
         found.declare(PROFILES)
         for number, date in enumerate((*PAST, NEXT, LAST)):
@@ -98,6 +99,16 @@ def test_a_run_with_nothing_to_do_ends_at_once_and_says_so(live: Live) -> None:
     assert {task["state"] for task in tasks.values()} == {"skipped"}
     assert "nothing is to be done" in live.client.xcom("match_documents", run_id, "dates", "said")
     assert "nothing is to be done" in live.client.log("match_documents", run_id, "dates")
+
+
+def test_somebody_is_told_of_a_late_run(live: Live) -> None:
+    run = next(run for run in live.client.runs("match_documents") if run["partition_key"] == NEXT)
+
+    def look() -> tuple[bool, str]:
+        told = [event for event in live.events() if event["what"] == "late"]
+        return any(event["run"] == run["dag_run_id"] and event["date"] == NEXT for event in told), str(len(told))
+
+    live.client.wait_for(look, "word of a late run", seconds=PATIENCE)
 
 
 def test_lineage_names_versions_and_columns(live: Live) -> None:
@@ -176,7 +187,7 @@ def test_a_failed_gate_leaves_matches_untouched(live: Live) -> None:
     assert "the quality gate refused it" in page
     assert "joins_right" in page
     assert "Expectations" in live.page_of(run_id, "audit[0]", "Data Docs")
-    told = [event for event in live.events() if event["task"] == "audit"]
+    told = [event for event in live.events() if event.get("task") == "audit"]
     assert [(event["what"], event["run"]) for event in told] == [("failed", run_id)]
     assert "joins_right" in told[0]["error"]
     assert (by_delta_rs(live.place("matches")), live.version("matches")) == (before, version)

@@ -16,12 +16,12 @@ from urllib.parse import urlparse
 
 from winnow.cli.main import COMMANDS, die_with_parent, parse
 from winnow.errors import TransientError, WinnowError, one_line, worker_error
-from winnow.tables.traffic import TableTraffic, table_traffic
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from winnow.jobs.report import RunReport
+    from winnow.tables.traffic import TableTraffic
 
 RESULT = "--result"
 RETRIES, MAX_BACKOFF = 8, 5_000  # ms: a client gives up after half a minute, where its own policy has ten
@@ -68,7 +68,7 @@ def run_command(arguments: Sequence[str]) -> "Iterator[RunReport]":
         raise
 
 
-def versions_seen(traffic: TableTraffic, arguments: Sequence[str]) -> dict[str, dict[str, int]]:
+def versions_seen(traffic: "TableTraffic", arguments: Sequence[str]) -> dict[str, dict[str, int]]:
     """Returns the versions of the tables that a command has read and written."""
     if not (traffic.read or traffic.written):
         return {"read": {}, "written": {}}
@@ -81,6 +81,8 @@ def versions_seen(traffic: TableTraffic, arguments: Sequence[str]) -> dict[str, 
 
 def main(command: Sequence[str]) -> int:
     """Runs a command, given the words before its arguments, for the entries in `jobs/`."""
+    from winnow.tables.traffic import table_traffic
+
     die_with_parent()
     given = sys.argv[1:]
     file = _result_file(given)
