@@ -258,7 +258,7 @@ def forget_superseded(tables: Tables, index: IndexState) -> None:
 
 def _unchanged(report: RunReport, index: IndexState) -> RunReport:
     report.counts = {"branches": index.branches, "index version": index.version}
-    return report
+    return report.nothing_to_do()
 
 
 def _compare(tables: Tables, index: IndexState | None, wanted: DataFrame) -> tuple[IndexState | None, Changes]:

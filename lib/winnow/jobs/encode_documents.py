@@ -49,7 +49,7 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     if (
         documents == known and batches.keys() <= answered
     ):  # whoever takes a document out of the one table takes it out of both
-        return report
+        return report.nothing_to_do()
     if documents != known:
         with report.stage("encode"):
             report.counts["encoded"] = retried(lambda: add_encodings(tables, config), table="encoded_documents")

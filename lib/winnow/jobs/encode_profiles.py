@@ -35,7 +35,7 @@ def run(spark: SparkSession, config: Config) -> RunReport:
         count = read_one(unencoded.agg(sf.count("*").alias("xpaths")))["xpaths"]
     report.counts = {"new XPaths": count, "new patterns": 0, "new branches": 0}
     if not count:
-        return report
+        return report.nothing_to_do()
     new = asked.join(unencoded, "xpath_id", "left_semi")
     with report.stage("branches"):
         report.counts["new branches"] = tables.append_new("branches", branches(new))

@@ -64,7 +64,7 @@ def run(spark: SparkSession, config: Config) -> RunReport:
         joined = newest_join(tables, index, ids)
         report.counts = {"partitions": len(index.partitions), "partitions read": 0, "new path branches": 0}
         if joined and joined[:3] == (index.build, index.inputs["profiles"], version):
-            return report
+            return report.nothing_to_do()
         paths, counts = _paths(tables, version, joined)
         report.counts = {"paths": counts["all"], "new paths": counts["new"], **report.counts}
         joined_build = joined.index_build if joined else 0

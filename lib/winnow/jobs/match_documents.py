@@ -78,7 +78,7 @@ def run(spark: SparkSession, config: Config) -> RunReport:
         work = {date: plan for date, plan in plans.items() if not plan.is_done}
     report.counts = {"dates": len(plans), "to publish": len(work), "documents": 0, "matches": 0}
     if not work:
-        return report
+        return report.nothing_to_do()
     _, join = require_joined(tables, paths_version=versions["paths"], profiles_version=versions["profiles"])
     versions["path_branches"] = max(versions["path_branches"], join.path_branches_version)
     with report.stage("matcher"):

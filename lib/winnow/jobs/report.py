@@ -24,6 +24,11 @@ class RunReport:
     counts: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     place: str = ""  # of a page, where the job writes one
+    is_idle: bool = False  # there was nothing to do, and nothing was written
+
+    def nothing_to_do(self) -> "RunReport":
+        self.is_idle = True
+        return self
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

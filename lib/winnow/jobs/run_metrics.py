@@ -24,9 +24,10 @@ def metrics_of(reports: Iterable[RunReport]) -> Metrics:
 
 
 def write_run_metrics(tables: Tables, run_id: str, date: dt.date, reports: Iterable[RunReport]) -> None:
-    """Appends the metrics of some jobs of a run; those of the same jobs are there once."""
+    """Appends the metrics of some jobs of a run, once; nothing is written where none of them had anything to do."""
+    reports = list(reports)
     metrics = metrics_of(reports)
-    if not metrics:
+    if not metrics or all(report.is_idle for report in reports):
         return
     rows = [(run_id, job, metric, value, date) for (job, metric), value in metrics.items()]
     jobs = "+".join(sorted({job for job, _ in metrics}))

@@ -41,7 +41,7 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     tables.create("document_samples", "selectivity", "encoded_documents", "documents")
     with report.stage("sample"):
         if not add_samples(tables, config.sample):
-            return report
+            return report.nothing_to_do()
     with report.stage("count"):
         report.counts = estimate(tables, config)
     return report
