@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     pass
 
 Content: TypeAlias = bytes | bytearray | memoryview | str | os.PathLike[str] | IO[bytes] | IO[str]
-Document: TypeAlias = Content | tuple[str, Content]
+Document: TypeAlias = Content | tuple[str | int, Content]
 Namespaces: TypeAlias = Mapping[str, str] | None
 ProfileTuple: TypeAlias = tuple[str, str] | tuple[str, str, Namespaces] | tuple[str, str, Namespaces, bool | None]
 Profile: TypeAlias = ProfileTuple | Mapping[str, Any]
@@ -54,7 +54,7 @@ def read_documents(
             continue
         name: str | int
         if isinstance(document, tuple):
-            if len(document) != 2 or not isinstance(document[0], str):
+            if len(document) != 2 or not isinstance(document[0], (str, int)):
                 raise _no_document(number, document)
             name, given = document
             if isinstance(given, bytes):

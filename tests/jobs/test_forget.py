@@ -5,7 +5,7 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -26,8 +26,12 @@ pytestmark = pytest.mark.spark
 _WORD = re.compile(rb"[A-Za-z0-9 .-]{8,}")
 
 
-def vacuum(spark: SparkSession, lake: Lake) -> None:
-    """As `winnow maintain` does it once the retention is over."""
+def commits(lake: Lake) -> dict[str, int]:
+    return {log.parent.name: len(list(log.glob("*.json"))) for log in lake.folder.glob("*/_delta_log")}
+
+
+def vacuum(spark: SparkSession, lake: Lake, before: Mapping[str, int]) -> None:
+    """As `winnow maintain` does it once the retention is over, of the tables that have changed."""
     settings = {
         "spark.databricks.delta.retentionDurationCheck.enabled": "false",
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",  # VACUUM lists in so many tasks: 10,000
@@ -35,10 +39,9 @@ def vacuum(spark: SparkSession, lake: Lake) -> None:
     for name, value in settings.items():
         spark.conf.set(name, value)
     try:
-        tables = lake.open(spark)
-        for name in table_names():
-            if tables.exists(name) and len(list((lake.folder / name / "_delta_log").glob("*.json"))) > 1:
-                tables.vacuum(name, 0)
+        for name, count in commits(lake).items():
+            if count > before.get(name, 0):
+                lake.open(spark).vacuum(name, 0)
     finally:
         for name in settings:
             spark.conf.unset(name)
@@ -81,6 +84,7 @@ def test_a_document_is_in_no_file_any_more(
     deliver.run(deliver.Config(lake=lake_copy, date=date, folder=tmp_path / "sent"))
     assert places(lake_copy.folder, needles)
     assert places(tmp_path / "sent", {chosen.encode()})
+    committed = commits(lake_copy)
     before = {
         name: rows(lake_copy, name) for name in forget.tables_of_documents() if (lake_copy.folder / name).is_dir()
     }
@@ -102,7 +106,7 @@ def test_a_document_is_in_no_file_any_more(
     (done,) = rows(lake_copy, "forgotten")
     assert (done["asked_by"], done["documents"], done["before"]) == ("document", 1, None)
     assert not places(tmp_path / "sent", needles)
-    vacuum(spark, lake_copy)
+    vacuum(spark, lake_copy, committed)
     assert not places(lake_copy.folder, needles)
 
     again = forget.run(spark, forget.Config(lake=lake_copy, document=chosen))
@@ -163,8 +167,9 @@ def test_the_log_forgets_too(spark: SparkSession, lake_copy: Lake) -> None:
     """It holds the lowest and highest values of files, cut to 32 characters, until its own retention is over."""
     chosen = min(str(row["document_id"]) for row in rows(lake_copy, "documents"))
     needles = {chosen[:32].encode(), *own_words(lake_copy, chosen)}
+    committed = commits(lake_copy)
     forget.run(spark, forget.Config(lake=lake_copy, document=chosen))
-    vacuum(spark, lake_copy)
+    vacuum(spark, lake_copy, committed)
     old = time.time() - 40 * 24 * 3600
     for path in lake_copy.folder.rglob("_delta_log/*"):
         os.utime(path, (old, old))

@@ -146,7 +146,7 @@ def test_what_is_gone_is_said_and_the_others_are_written(
     deliver.run(config)  # it reads the version that was published
     assert sent(tmp_path / "before") == whole
     maintain(table)
-    arguments = ["deliver", "--lake", lake_copy.location, "--date", str(FIRST), "--to", str(tmp_path / "after")]
+    arguments = ["deliver", "--lake", lake_copy.location, "--date", str(FIRST), "--output", str(tmp_path / "after")]
     assert main(arguments) == DataError.exit_code
     error = json.loads(capsys.readouterr().err.splitlines()[-1])["winnow_error"]
     assert error["code"] == "matches_removed"

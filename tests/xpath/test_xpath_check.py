@@ -1,11 +1,10 @@
 """`winnow check`, on files as users write them."""
 
-import argparse
 import gzip
 import json
 from pathlib import Path
 
-from winnow.cli import check
+from winnow.cli.main import main
 
 ROWS = [
     {"profile_id": "p1", "xpath": "//a[n:b or @c = 'x']", "namespaces": {"n": "urn:n"}},
@@ -17,9 +16,7 @@ ROWS = [
 
 
 def run(path: Path, *options: str) -> int:
-    parser = argparse.ArgumentParser()
-    check.add_arguments(parser)
-    return check.run(parser.parse_args([str(path), *options]))
+    return main(["check", str(path), *options])
 
 
 def test_json(tmp_path: Path, capsys) -> None:
