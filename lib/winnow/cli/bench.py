@@ -7,9 +7,7 @@ from typing import Any
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    kinds = parser.add_subparsers(
-        dest="kind", required=True, metavar="kind"
-    )
+    kinds = parser.add_subparsers(dest="kind", required=True, metavar="kind")
     match = kinds.add_parser("match", help="the matching core: workloads and engines beside lxml, on one thread")
     match.add_argument("--quick", action="store_true", help="a tenth of the profiles: minutes become seconds")
     match.add_argument("--corpora", type=Path, default=Path("../shared/corpora"), help="real documents, where present")
