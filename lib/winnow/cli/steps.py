@@ -112,11 +112,14 @@ def _join_paths(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -
 
 
 def _match_documents(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
+    from winnow.jobs import build_sequence_trees
     from winnow.jobs import match_documents as job
 
     dates = dates_and_pending(args, spark, lake)
     if not dates:
         return
+    if args.engine in build_sequence_trees.ENGINES:
+        yield build_sequence_trees.run(spark, build_sequence_trees.Config(lake=lake, run_id=args.run_id))
     yield job.run(spark, job.Config(lake=lake, dates=dates, run_id=args.run_id, engine=args.engine, full=args.full))
 
 

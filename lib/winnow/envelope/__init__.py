@@ -1,7 +1,7 @@
 """Envelope trees and the batch join over integer sequences (BoXFilter, section 4); knows nothing of XML."""
 
 from winnow.envelope.data_tree import DataTree, build_data_tree, starting_points
-from winnow.envelope.invariants import check_invariants
+from winnow.envelope.invariants import check_invariants, narrow_nodes
 from winnow.envelope.join import join, search, search_many
 from winnow.envelope.maintain import delete, insert
 from winnow.envelope.occurrences import GROUP, Occurrences, Sequences, empty_occurrences, note_sequences
@@ -49,6 +49,7 @@ __all__ = [
     "from_rows",
     "insert",
     "join",
+    "narrow_nodes",
     "new_scratch",
     "nodes_at",
     "note_sequences",

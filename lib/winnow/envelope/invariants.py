@@ -4,8 +4,9 @@ from collections import Counter
 
 import numpy as np
 
+from winnow.arrays.kernel import kernel
 from winnow.envelope.boxes import Boxes
-from winnow.envelope.tree import EnvelopeTree
+from winnow.envelope.tree import Arrays, EnvelopeTree
 
 
 def _envelope(boxes: Boxes, members: list[int]) -> dict[str, object]:
@@ -36,6 +37,30 @@ def _mislabelled(tree: EnvelopeTree, row: int) -> bool:
     may = must if all(p["low"] == p["high"] for p in positions) else 2**64 - 1
     top = int(positions[-1]["adjacent"]) if len(positions) else 0
     return (int(head["must"]), int(head["may"]), int(head["top"])) != (must, may, top)
+
+
+def narrow_nodes(tree: EnvelopeTree) -> list[int]:
+    """The nodes whose envelope leaves out some member at a position that a search looks at: they would lose matches."""
+    return _narrow_nodes(tree.arrays)
+
+
+@kernel
+def _narrow_nodes(arrays: Arrays) -> list[int]:
+    narrow = []
+    for node in range(arrays.level.size):
+        head = arrays.nodes.heads[node]
+        is_narrow = False
+        for k in range(arrays.counts[node] if arrays.level[node] > 0 else 0):
+            source = arrays.rows if arrays.level[node] == 1 else arrays.nodes
+            member = source.heads[arrays.slots[node, k]]
+            is_narrow = is_narrow or head.shortest > member.shortest
+            for i in range(min(head.shortest, member.shortest)):
+                outer = arrays.nodes.positions[head.start + i]
+                inner = source.positions[member.start + i]
+                is_narrow = is_narrow or outer.low > inner.low or outer.high < inner.high
+        if is_narrow:
+            narrow.append(node)
+    return narrow
 
 
 def check_invariants(tree: EnvelopeTree) -> list[str]:

@@ -19,6 +19,7 @@ from winnow.index.lines import Branches, find
 from winnow.index.trees import load_tree, tree_table
 
 NODE_COLUMNS = (
+    ("relation", pa.string()),
     ("partition", pa.int32()),
     ("node_id", pa.int32()),
     ("parent", pa.int32()),
@@ -151,6 +152,7 @@ def tree_rows(partition: int, tree: EnvelopeTree, names: Longs, builds: Ints) ->
     known[is_branch] = names[entry[is_branch]]
     columns = {name: rows.column(name) for name in rows.column_names if name != "entry"}
     columns |= {
+        "relation": pa.array([tree.parameters.relation.name] * count),
         "partition": pa.array(np.full(count, partition, np.int32)),
         "branch_id": pa.array(known, mask=~is_branch),
         "parameters": pa.array([parameters, *[None] * (count - 1)], pa.string()),

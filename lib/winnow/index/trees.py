@@ -39,7 +39,9 @@ def load_tree(rows: pa.Table, parameters: str) -> EnvelopeTree:
     columns: dict[str, Any] = {name: rows.column(name).to_numpy() for name in names}
     flat, offsets = _flat(rows)
     columns |= flat | {"offsets": offsets, "value_low": _NO_VALUES, "value_high": _NO_VALUES}
-    return from_rows(TreeRows(columns, json.loads(parameters)))
+    given = json.loads(parameters)
+    given.pop("labels", None)  # of a SUBSEQUENCE tree: see index_partitions
+    return from_rows(TreeRows(columns, given))
 
 
 def tree_of(rows: pa.Table, parameters: str) -> EnvelopeTree:

@@ -7,7 +7,17 @@ from pyspark.sql import functions as sf
 
 from winnow.errors import TransientError
 from winnow.jobs.build_index import entries, wanted_branches, with_symbols
-from winnow.jobs.index_state import IndexState, Join, index_state, joined_tables, newest_join, symbols, trees
+from winnow.jobs.index_state import (
+    LINE,
+    IndexState,
+    Join,
+    index_state,
+    joined_tables,
+    newest_join,
+    own_rows,
+    symbols,
+    trees,
+)
 from winnow.jobs.join_paths import path_branches, route_paths, with_news
 from winnow.quality.audited_index import AuditedIndex
 from winnow.tables import Tables
@@ -33,7 +43,7 @@ def audited_index(tables: Tables, row: Row) -> AuditedIndex:
     return AuditedIndex(
         versions=versions,
         nodes=nodes,
-        roots=tables.read("index_partitions", version=index.table_version),
+        roots=own_rows(tables, LINE, index.table_version),
         checked=tuple(sorted(checked)),
         branches=_branches_of_trees(tables, index, trees(tables, index, checked)),
         wanted=wanted_branches(

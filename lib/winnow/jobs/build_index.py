@@ -22,7 +22,17 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as sf
 
 from winnow.errors import TransientError
-from winnow.jobs.index_state import IndexState, index_state, is_lost, named_trees, symbols, trees
+from winnow.jobs.index_state import (
+    LINE,
+    IndexState,
+    index_state,
+    is_lost,
+    named_trees,
+    own_rows,
+    replace_own,
+    symbols,
+    trees,
+)
 from winnow.jobs.report import RunReport
 from winnow.tables import Lake, Tables, Transaction, contract
 from winnow.tables.small import read_small
@@ -290,7 +300,7 @@ def _pack(tables: Tables, build: Build, wanted: DataFrame) -> NewTrees:
     rows = rows.select("branch_id", sf.coalesce("build", sf.lit(build.number)).alias("build"))
     version = build.previous.version + 1 if build.previous else 1
     labels = numbered_labels(branches.join(wanted, "branch_id", "left_semi"))
-    _append(tables, "index_symbols", labels, build, version)
+    _append(tables, "index_symbols", labels.withColumn("share", sf.lit(None).cast("double")), build, version)
     bound = with_symbols(rows.withColumn("is_wanted", sf.lit(True)), branches, _new_symbols(tables, build))
     partitions = max(1, -(-build.changes.branches // build.limit))
     _append(tables, "envelope_nodes", packed_trees(bound, partitions), build, version)
@@ -359,7 +369,8 @@ def _add_labels(tables: Tables, build: Build, new_branches: DataFrame) -> tuple[
     labels = new_branches.select(sf.explode("labels").alias("label")).join(known, "label", "left_anti")
     if not labels.limit(1).count():
         return build.base.symbols_id, known
-    _append(tables, "index_symbols", numbered_labels(new_branches, known), build, build.base.version)
+    numbered = numbered_labels(new_branches, known).withColumn("share", sf.lit(None).cast("double"))
+    _append(tables, "index_symbols", numbered, build, build.base.version)
     return build.id, _new_symbols(tables, build)
 
 
@@ -376,10 +387,9 @@ def _commit(tables: Tables, build: Build, made: NewTrees) -> IndexState | None:
     """Makes the build the index; None if another one came first."""
     rows = index_rows(tables.read("envelope_nodes").where(sf.col("build_id") == build.id), build, made)
     if made.keeps_others:
-        before = tables.read("index_partitions", version=build.base_version)
-        others = before.join(rows.select("partition"), "partition", "left_anti")
+        others = own_rows(tables, LINE, build.base_version).join(rows.select("partition"), "partition", "left_anti")
         rows = rows.unionByName(_of_build(others, build, made))
-    tables.replace("index_partitions", rows, Transaction("index_partitions", build.base_version + 1))
+    replace_own(tables, LINE, rows, build.base_version)
     index = index_state(tables)
     return index if index and any(row["build_id"] == build.id for row in index.partitions) else None
 
@@ -388,8 +398,8 @@ def _note_inputs(tables: Tables, build: Build) -> IndexState | None:
     """Says that the index is that of newer inputs, too: jobs that rely on it compare versions."""
     assert build.base
     same = NewTrees(build.base.version, build.base.symbols_id, _open_partition(build.base), keeps_others=True)
-    rows = _of_build(tables.read("index_partitions", version=build.base_version), build, same)
-    tables.replace("index_partitions", rows, Transaction("index_partitions", build.base_version + 1))
+    rows = _of_build(own_rows(tables, LINE, build.base_version), build, same)
+    replace_own(tables, LINE, rows, build.base_version)
     index = index_state(tables)
     return index if index and index.inputs == build.inputs else None
 
@@ -417,6 +427,9 @@ def _of_build(rows: DataFrame, build: Build, made: NewTrees) -> DataFrame:
         "symbols_id": sf.lit(made.symbols_id),
         "base_version": sf.lit(build.base_version).cast("long"),
         "inputs": sf.create_map(*inputs).cast("map<string,long>"),
+        "checksum": sf.lit(None).cast("long"),
+        "labels": sf.lit(None).cast("array<long>"),
+        "first_column": sf.lit(None).cast("int"),
     }
     return rows.withColumns(described).select(*contract("index_partitions").names)
 

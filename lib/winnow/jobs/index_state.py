@@ -9,9 +9,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from winnow.errors import TransientError
-from winnow.tables import Tables
+from winnow.tables import Tables, Transaction
 from winnow.tables.small import read_one, read_small
 
+LINE, SUBSEQUENCE = "LINE", "SUBSEQUENCE"  # relations, see winnow.envelope.relation
 MAX_PARTITIONS = 10_000
 _ATTEMPTS = 5
 _LOST = (
@@ -55,8 +56,8 @@ class Join(NamedTuple):
     path_branches_version: int
 
 
-def index_state(tables: Tables) -> IndexState | None:
-    """Returns the newest whole index; None if there was no build yet.
+def index_state(tables: Tables, relation: str = LINE) -> IndexState | None:
+    """Returns the newest whole index of a relation; None if there was no build yet.
 
     A build takes back the trees of an older index only after it has committed its own, so the versions of the tables
     with trees and symbols hold what the index names, if the index was the same before and after they were looked up.
@@ -66,7 +67,7 @@ def index_state(tables: Tables) -> IndexState | None:
     for _ in range(_ATTEMPTS):
         version = tables.version("index_partitions")
         nodes, symbols = tables.versions("envelope_nodes", "index_symbols").values()
-        frame = tables.read("index_partitions", version=version).orderBy("partition")
+        frame = own_rows(tables, relation, version).orderBy("partition")
         rows = tuple(row.asDict() for row in read_small(frame, MAX_PARTITIONS))
         if tables.version("index_partitions") != version:
             continue
@@ -85,6 +86,18 @@ def index_state(tables: Tables) -> IndexState | None:
             partitions=rows,
         )
     raise TransientError("index_moves", "the index was replaced each time it was read", hint="try again")
+
+
+def own_rows(tables: Tables, relation: str, version: int) -> DataFrame:
+    """Returns the rows of index_partitions of one relation."""
+    return tables.read("index_partitions", version=version).where(sf.col("relation") == relation)
+
+
+def replace_own(tables: Tables, relation: str, rows: DataFrame, base_version: int) -> None:
+    """Makes these the rows of a relation, and leaves those of the other as they were; nothing if others came first."""
+    others = tables.read("index_partitions", version=base_version).where(sf.col("relation") != relation)
+    whole = rows.unionByName(others.select(*rows.columns))
+    tables.replace("index_partitions", whole, Transaction("index_partitions", base_version + 1))
 
 
 def trees(tables: Tables, index: IndexState, partitions: Collection[int] | None = None) -> DataFrame:

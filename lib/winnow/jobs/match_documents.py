@@ -18,6 +18,8 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
 from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
+from winnow.jobs import build_sequence_trees as sequence_trees
+from winnow.jobs.index_state import trees
 from winnow.jobs.join_paths import require_joined
 from winnow.jobs.match_tasks import (
     ANSWERS,
@@ -26,6 +28,7 @@ from winnow.jobs.match_tasks import (
     FindWantedPaths,
     MatchEncoded,
     holds_one_of,
+    write_asked_of_trees,
     write_asked_profiles,
     write_joined_paths,
 )
@@ -61,13 +64,14 @@ class Question:
     joined: str
     profiles: int
     hybrid: int
-    wanted: tuple[list[int] | None, ...]  # for each shard the paths without one of which a document has no answer
+    wanted: tuple[list[int] | None, ...]  # for each shard what a document without one of it has no answer
+    wanted_column: str = "paths"  # which of its columns that is about
 
 
 def run(spark: SparkSession, config: Config) -> RunReport:
     report = RunReport("match_documents")
     tables = config.lake.open(spark)
-    tables.create("matches_staged", "runs", "selectivity")
+    tables.create("matches_staged", "runs", "selectivity", "path_branches")
     with report.stage("plan"):
         for date in config.dates:
             finish_publications(tables, date)
@@ -79,10 +83,13 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     report.counts = {"dates": len(plans), "to publish": len(work), "documents": 0, "matches": 0}
     if not work:
         return report.nothing_to_do()
-    _, join = require_joined(tables, paths_version=versions["paths"], profiles_version=versions["profiles"])
-    versions["path_branches"] = max(versions["path_branches"], join.path_branches_version)
     with report.stage("matcher"):
-        questions = Questions(tables, versions, config)
+        if config.engine in sequence_trees.ENGINES:
+            questions: Questions = SequenceQuestions(tables, versions, config)
+        else:
+            _, join = require_joined(tables, paths_version=versions["paths"], profiles_version=versions["profiles"])
+            versions["path_branches"] = max(versions["path_branches"], join.path_branches_version)
+            questions = Questions(tables, versions, config)
         frames = [
             frame for date, own in work.items() for frame in questions.answers(date, own.new_batches, own.asked_since)
         ]
@@ -183,11 +190,13 @@ class Questions:
         for shard, (file, wanted) in enumerate(zip(question.asked, question.wanted, strict=True)):
             rows = encoded.select(*_ENCODED)
             if wanted is not None:
-                rows = rows.where(arrow_udf(holds_one_of(wanted), "boolean", ArrowUDFType.SCALAR)("paths"))
+                holds = arrow_udf(holds_one_of(wanted), "boolean", ArrowUDFType.SCALAR)
+                rows = encoded.where(holds(question.wanted_column)).select(*_ENCODED)
             if question.hybrid:
                 documents = self._tables.read("documents", interval=date).select("document_id", "content", "encoding")
                 rows = rows.join(documents, "document_id")
-            answer = MatchEncoded(self._place, file, question.joined, self._config.evaluation, since is not None)
+            only_hits = since is not None or wanted is not None
+            answer = MatchEncoded(self._place, file, question.joined, self._config.evaluation, only_hits)
             frames.append(rows.mapInArrow(answer, ANSWERS).withColumn("shard", sf.lit(shard)))
         return frames
 
@@ -197,11 +206,7 @@ class Questions:
         return self._questions[since]
 
     def _ask(self, since: int | None) -> Question:
-        profiles = self._tables.read("profiles", version=self._versions["profiles"]).where("state = 'active'")
-        if since is not None:
-            profiles = profiles.where((sf.col("since") > since) | (sf.col("changed") > since))
-        if self._config.only is not None:
-            profiles = profiles.where(sf.col("profile_id").rlike(glob_pattern(self._config.only)))
+        profiles = self._profiles(since)
         patterns = self._tables.read("profile_patterns", version=self._versions["profile_patterns"])
         shards = -(-read_one(profiles.agg(sf.count("*").alias("count")))["count"] // self._config.shard)
         rare = self._tables.read("selectivity", version=self._versions["selectivity"])
@@ -218,31 +223,90 @@ class Questions:
             tuple(None if since is None else self._wanted_paths(name, joined) for name in names),
         )
 
+    def _profiles(self, since: int | None) -> DataFrame:
+        profiles = self._tables.read("profiles", version=self._versions["profiles"]).where("state = 'active'")
+        if since is not None:
+            profiles = profiles.where((sf.col("since") > since) | (sf.col("changed") > since))
+        if self._config.only is not None:
+            profiles = profiles.where(sf.col("profile_id").rlike(glob_pattern(self._config.only)))
+        return profiles
+
     def _wanted_paths(self, asked: str, joined: str) -> list[int] | None:
         find = FindWantedPaths(self._place, asked, joined, self._config.evaluation)
         found = self._tables.spark.range(1, numPartitions=1).mapInArrow(find, "wanted array<long>")
         wanted: list[int] | None = read_one(found)["wanted"]
         return wanted
 
+    def _pairs(self) -> DataFrame:
+        return self._tables.read("path_branches", version=self._versions["path_branches"])
+
     def _joined_paths(self) -> str:
         if not self._joined:
             paths = self._tables.read("paths", version=self._versions["paths"]).select(
                 "path_id", "parent_id", "label", "depth"
             )
-            pairs = self._tables.read("path_branches", version=self._versions["path_branches"])
+            pairs = self._pairs()
             whole = sf.lit(0).alias("whole")
             grouped = paths.groupBy(whole).cogroup(pairs.groupBy(whole))
             self._joined = read_one(grouped.applyInArrow(write_joined_paths(self._place), FILE))["file"]
         return self._joined
 
 
+class SequenceQuestions(Questions):
+    """The questions of engines that search the SUBSEQUENCE trees: their partitions are the shards.
+
+    The first of them is asked of every document, so that each has an answer; to the others documents are routed by
+    their labels.
+    """
+
+    def __init__(self, tables: Tables, versions: dict[str, int], config: Config) -> None:
+        super().__init__(tables, versions, config)
+        self._index, self._directory = sequence_trees.require_sequence_trees(tables, versions)
+        versions |= {"envelope_nodes": self._index.nodes_version, "index_partitions": self._index.table_version}
+
+    def _ask(self, since: int | None) -> Question:
+        profiles = self._profiles(since)
+        patterns = self._tables.read("profile_patterns", version=self._versions["profile_patterns"])
+        own = sequence_trees.wanted_patterns(profiles, patterns)
+        pieces = sequence_trees.pieces(own, self._directory).select("xpath_id", "partition").distinct()
+        asked = placed_profiles(profiles, patterns, pieces).groupBy("shard")
+        names, shares, _ = self._directory
+        write = write_asked_of_trees(self._place, self._config.engine, names, shares)
+        nodes = trees(self._tables, self._index)
+        written = read_small(asked.cogroup(nodes.groupBy("partition")).applyInArrow(write, FILE))
+        by_shard = sorted(written, key=lambda row: row["shard"])
+        routes = {row["partition"]: row["labels"] for row in self._index.partitions}
+        wanted = [routes[row["shard"]] for row in by_shard]
+        if since is None and wanted:
+            wanted[0] = None
+        return Question(
+            tuple(row["file"] for row in by_shard),
+            self._joined_paths(),
+            sum(row["profiles"] for row in written),
+            sum(row["hybrid"] for row in written),
+            tuple(wanted),
+            "labels",
+        )
+
+    def _pairs(self) -> DataFrame:
+        """Nothing was joined, nor need it be."""
+        return self._tables.spark.createDataFrame([], contract("path_branches").row_type)
+
+
 def asked_profiles(profiles: DataFrame, profile_patterns: DataFrame, shards: int) -> DataFrame:
     """Returns profiles with their patterns, those that mean alike in one shard."""
+    shard = sf.pmod(sf.xxhash64("xpath_id"), sf.lit(max(shards, 1))).cast("int")
+    placed = profiles.select("xpath_id").distinct().withColumn("partition", shard)
+    return placed_profiles(profiles, profile_patterns, placed)
+
+
+def placed_profiles(profiles: DataFrame, profile_patterns: DataFrame, placed: DataFrame) -> DataFrame:
+    """Returns profiles with their patterns, in the shards given as xpath_id and partition."""
     lean = "transform(patterns, p -> struct(p.pattern_id, p.twig, p.labels, p.tests)) AS patterns"
     compiled = profile_patterns.where("class <> 'rejected'").selectExpr("xpath_id", "class", lean)
-    shard = sf.pmod(sf.xxhash64("xpath_id"), sf.lit(max(shards, 1))).cast("int")
     names = [column.split(" ")[0] for column in ASKED_COLUMNS.split("array<struct")[0].split(", ") if column]
-    return profiles.join(compiled, "xpath_id").withColumn("shard", shard).select(*names)
+    shards = placed.select("xpath_id", sf.col("partition").cast("int").alias("shard"))
+    return profiles.join(compiled, "xpath_id").join(shards, "xpath_id").select(*names)
 
 
 def selectivity(rare: DataFrame, shards: int) -> GroupedData:

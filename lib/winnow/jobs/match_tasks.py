@@ -46,9 +46,25 @@ def write_asked_profiles(place: Place, engine: str) -> "Callable[[pa.Table, pa.T
             return pa.Table.from_pylist([], _file_schema())
         known = selectivity_of(rare, rare.column("sampled")[0].as_py()) if rare.num_rows else None
         name, size = _write(place, ask(table, engine, known))
-        hybrid = sum(kind == "hybrid" for kind in table.column("class").to_pylist())
-        row = {"shard": table.column("shard")[0].as_py(), "file": name, "bytes": size}
-        return pa.Table.from_pylist([row | {"profiles": len(table), "hybrid": hybrid}], _file_schema())
+        return _file_row(table, name, size)
+
+    return write
+
+
+def write_asked_of_trees(
+    place: Place, engine: str, names: tuple[str, ...], shares: tuple[float, ...]
+) -> "Callable[[pa.Table, pa.Table], pa.Table]":
+    """Returns what builds the matcher of the profiles of one SUBSEQUENCE partition from its tree, and writes it."""
+
+    def write(table: "pa.Table", tree: "pa.Table") -> "pa.Table":
+        import pyarrow as pa
+
+        from winnow.index.sequence_tasks import SequenceLabels, ask_of_tree
+
+        if not table.num_rows:
+            return pa.Table.from_pylist([], _file_schema())
+        name, size = _write(place, ask_of_tree(table, tree, engine, SequenceLabels(names, shares)))
+        return _file_row(table, name, size)
 
     return write
 
@@ -173,6 +189,14 @@ def _write(place: Place, value: Any) -> tuple[str, int]:
         out.write(content.getbuffer())
     place.rename(aside, name)
     return name, content.tell()
+
+
+def _file_row(table: "pa.Table", name: str, size: int) -> "pa.Table":
+    import pyarrow as pa
+
+    hybrid = sum(kind == "hybrid" for kind in table.column("class").to_pylist())
+    row = {"shard": table.column("shard")[0].as_py(), "file": name, "bytes": size}
+    return pa.Table.from_pylist([row | {"profiles": len(table), "hybrid": hybrid}], _file_schema())
 
 
 def _file_schema() -> "pa.Schema":

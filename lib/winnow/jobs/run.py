@@ -15,6 +15,7 @@ from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
 from winnow.errors import WinnowError, worker_error
 from winnow.jobs import (
     build_index,
+    build_sequence_trees,
     encode_documents,
     encode_profiles,
     join_paths,
@@ -77,20 +78,25 @@ def code_of(error: Exception) -> str:
     return known.code if known else ""
 
 
-def prepare(spark: SparkSession, config: Config) -> Iterator[RunReport]:
+def prepare(spark: SparkSession, config: Config, *, is_audited: bool = False) -> Iterator[RunReport]:
     """Encodes what is new, brings the index up to date, and estimates once how rare labels and values are."""
     lake, run_id = config.lake, config.run_id
     for date in config.dates:
         yield encode_documents.run(spark, encode_documents.Config(lake=lake, date=date, run_id=run_id))
     yield encode_profiles.run(spark, encode_profiles.Config(lake=lake))
-    yield build_index.run(spark, build_index.Config(lake=lake, run_id=run_id, partition=config.partition))
-    yield join_paths.run(spark, join_paths.Config(lake=lake, run_id=run_id))
     if not lake.open(spark).exists("selectivity"):  # later on it is a matter of maintenance, since it is one of cost
         yield sample_values.run(spark, sample_values.Config(lake=lake))
+    if config.engine in build_sequence_trees.ENGINES:
+        own = build_sequence_trees.Config(lake=lake, run_id=run_id, partition=config.partition)
+        yield build_sequence_trees.run(spark, own)
+        if not is_audited:  # the audit compares the other index with what was joined
+            return
+    yield build_index.run(spark, build_index.Config(lake=lake, run_id=run_id, partition=config.partition))
+    yield join_paths.run(spark, join_paths.Config(lake=lake, run_id=run_id))
 
 
 def _jobs(spark: SparkSession, config: Config, gate: Gate | None) -> Iterator[RunReport]:
-    yield from prepare(spark, config)
+    yield from prepare(spark, config, is_audited=gate is not None)
     matched = match_documents.run(
         spark,
         match_documents.Config(

@@ -27,6 +27,7 @@ from winnow.index.encoded_rows import decode, distinct_paths
 from winnow.index.join_tasks import join_partition, route_paths
 from winnow.index.packed import items
 from winnow.index.partition_tasks import edit_partition, pack_partition
+from winnow.index.sequence_tasks import SequenceLabels, access_pieces, ask_of_tree, edit_sequences, pack_sequences
 from winnow.matcher import Matcher
 from winnow.values.bloom import CountingBloom
 from winnow.values.counting import count_values, selectivity_of
@@ -80,12 +81,32 @@ def run_tasks_of_jobs() -> None:
     compiled = _compiled()
     pairs = _joined(paths, _branches(compiled))
     joined = join_paths_of(paths, pairs)
+    _use_sequence_trees(compiled)
     for engine in ("boxpath", "boxfilter"):
         ready = make_ready(ask(_asked(compiled), engine), joined, DEFAULT_EVALUATION)
         for rows in documents:
             batch = decode(rows, ready.paths, values=True)
             ready.asked.matcher.match_encoded(batch, lambda document: _documents()[document])
             decode(rows, ready.paths, values=False)
+
+
+def _use_sequence_trees(compiled: pa.RecordBatch) -> None:
+    """Pack and edit the tree of a partition, and ask profiles of it."""
+    rows = pa.table(_asked(compiled)).append_column("xpath_id", compiled.column("xpath_id"))
+    names = sorted({label for own in compiled.column("patterns").to_pylist() for p in own for label in p["labels"]})
+    labels = SequenceLabels(tuple(names), (0.5,) * len(names))
+    pieces = pa.Table.from_batches(access_pieces(rows.combine_chunks().to_batches(), labels=labels))
+    distinct = pa.Table.from_pylist(
+        list({row["sequence_id"]: row for row in pieces.to_pylist()}.values()), pieces.schema
+    )
+    zeros = pa.array([0] * len(distinct), pa.int32())
+    own = distinct.append_column("partition", zeros).append_column("build", zeros)
+    tree = pack_sequences(own, labels=labels)
+    for is_wanted in (False, True):
+        few = own.slice(0, 5)
+        changes = few.append_column("is_wanted", pa.array([is_wanted] * len(few)))
+        tree = edit_sequences(tree, changes, labels=labels)
+    ask_of_tree(rows.append_column("shard", pa.array([0] * len(rows), pa.int32())), tree, "boxfilter", labels)
 
 
 def count_samples() -> None:

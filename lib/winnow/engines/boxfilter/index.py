@@ -4,7 +4,7 @@ The tree follows the live patterns by insert and delete (BoXFilter §4.3); what 
 has changed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -63,6 +63,36 @@ class SequenceIndex:
             self._packed = pack_rows(self.tree, self.labels.weights)
         return self._packed
 
+    @property
+    def access(self) -> Ints:
+        """Per pattern, its access piece."""
+        access: Ints = self._access.view
+        return access
+
+    def preset(self, labels: Sequence[str], shares: Sequence[float]) -> None:
+        """Columns and weights are those of an index that is stored; documents have no say in them."""
+        self.labels.preset(labels, shares)
+        self._is_frozen = True
+
+    def place(self) -> None:
+        """Choose the access pieces of patterns that have none yet."""
+        self._take_new(lambda: (np.zeros(0, np.int32), np.zeros(1, np.int64)), None)
+
+    def boxes(self, sequences: Longs) -> SequenceSet:
+        """These sequences as rows of a tree."""
+        return self.labels.boxes(*select_runs(self.sequences.pool, self.sequences.offsets, sequences))
+
+    def adopt(self, tree: EnvelopeTree, live: npt.NDArray[np.bool_]) -> None:
+        """Use a tree that is stored, its rows named by sequences; those of no live pattern have other names, too.
+
+        Every access piece of a live pattern must be in it.
+        """
+        self.place()
+        self.tree, self._packed = tree, pack_rows(tree, self.labels.weights)
+        self._in_tree.resize(max(len(self.sequences), int(tree.arrays.ids.max(initial=-1)) + 1), 1)
+        self._in_tree.view[:] = True
+        self._ask(live)
+
     def follow(
         self,
         live: npt.NDArray[np.bool_],
@@ -77,9 +107,8 @@ class SequenceIndex:
         if self._asked is not None and np.array_equal(live, self._live):
             return self._asked
         self._take_new(documents, selectivity)
-        patterns = np.flatnonzero(live).astype(np.int32)
-        access = self._access.view[patterns]
-        wanted = np.zeros(len(self.sequences), np.bool_)
+        access = self._access.view[np.flatnonzero(live)]
+        wanted = np.zeros(max(len(self.sequences), len(self._in_tree)), np.bool_)
         wanted[access] = True
         self._in_tree.resize(wanted.size, 0)
         present = self._in_tree.view
@@ -87,12 +116,16 @@ class SequenceIndex:
         if gone.size:
             self.tree = delete(self.tree, gone.astype(np.int32))
         if new.size:
-            runs = select_runs(self.sequences.pool, self.sequences.offsets, new)
-            self.tree = insert(self.tree, self.labels.boxes(*runs), ids=new.astype(np.int32))
+            self.tree = insert(self.tree, self.boxes(new), ids=new.astype(np.int32))
         present[:] = wanted
         self._packed = None
-        offsets = np.zeros(wanted.size + 1, np.int64)
-        np.cumsum(np.bincount(access, minlength=wanted.size), out=offsets[1:])
+        return self._ask(live)
+
+    def _ask(self, live: npt.NDArray[np.bool_]) -> Asked:
+        patterns = np.flatnonzero(live).astype(np.int32)
+        access = self._access.view[patterns]
+        offsets = np.zeros(len(self._in_tree) + 1, np.int64)
+        np.cumsum(np.bincount(access, minlength=len(self._in_tree)), out=offsets[1:])
         waiting = patterns[np.argsort(access, kind="stable")]
         others = self._other_offsets.view, self._others.view
         self._live, self._asked = live.copy(), Asked(offsets, waiting, *others, self._starts.view, self._columns.view)
@@ -109,7 +142,7 @@ class SequenceIndex:
             self._is_frozen = True
         known = len(self._starts) - 1
         new = np.arange(known, len(self.sequences))
-        boxes = self.labels.boxes(*select_runs(self.sequences.pool, self.sequences.offsets, new))
+        boxes = self.boxes(new)
         columns = columns_of(boxes)
         is_access = np.zeros(columns.size, np.bool_)
         is_access[boxes.offsets[:-1]] = True

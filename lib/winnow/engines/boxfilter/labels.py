@@ -5,6 +5,8 @@ together come together in the first batch, so their columns are neighbours, and 
 documents apart. Of the labels of a sequence the rarest is its **access label**: without it nothing else is looked at.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from winnow.arrays.column import Column
@@ -58,6 +60,12 @@ class LabelColumns:
             known = np.flatnonzero(self._columns.view)
             codes = text_codes(self._vocabulary.labels())[known]
             self._weights.view[self._columns.view[known]] = selectivity.documents_labelled(codes)
+
+    def preset(self, labels: Sequence[str], shares: Sequence[float]) -> None:
+        """Give the first columns to these labels, with their weights: those of an index that is stored."""
+        symbols = np.array([self._vocabulary.add(label) for label in labels], np.int32)
+        self.add(symbols)
+        self._weights.view[self._columns.view[symbols]] = shares
 
     def add(self, symbols: Ints) -> None:
         """Columns for labels that have none yet, in this order."""

@@ -1,0 +1,173 @@
+"""SUBSEQUENCE trees: persisted, changed in place, and enough for the engines of the BoXFilter paper to answer from."""
+
+import dataclasses
+import shutil
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from winnow.errors import WinnowError
+from winnow.generate.sample import make_profiles
+from winnow.jobs import build_sequence_trees, encode_profiles, match_documents
+from winnow.jobs import run as pipeline
+from winnow.jobs.index_state import SUBSEQUENCE, index_state, trees
+from winnow.tables import Lake
+
+from .lakes import FIRST, SECOND, declare, ingest_two_dates, published, reference, run
+
+pytestmark = pytest.mark.spark
+ENGINE = "b-boxfilter"
+NEW: list[dict[str, object]] = [
+    {"profile_id": "n1", "xpath": "//p", "destination": "desk"},
+    {"profile_id": "n2", "xpath": "//p[contains(., 'a')]"},
+    {"profile_id": "n3", "xpath": "//p[not(zz)]"},
+    {"profile_id": "n4", "xpath": "/*"},
+    {"profile_id": "n5", "xpath": "//nothing/at/all"},
+    {"profile_id": "n6", "xpath": "true()"},
+    {"profile_id": "n7", "xpath": "//p | //Party"},
+]
+
+
+def test_run_change_retire_backfill(spark: SparkSession, tmp_path: Path) -> None:
+    """Every step equals libxml2; no path is joined with anything; only partitions that change are written."""
+    lake = Lake(str(tmp_path / "lake"))
+    profiles = list(make_profiles(40, seed=1))
+    ingest_two_dates(spark, lake, tmp_path, documents=20)
+    declare(spark, lake, tmp_path, profiles)
+    reports = run(spark, lake, FIRST, engine=ENGINE, partition=8)
+    assert "join_paths" not in reports
+    assert not (lake.folder / "path_joins").exists()
+    assert reports["build_sequence_trees"].counts["partitions"] > 2
+    run(spark, lake, SECOND, engine="boxfilter", partition=8)
+    assert published(lake) == reference(lake) != set()
+
+    tables = lake.open(spark)
+    before = index_state(tables, SUBSEQUENCE)
+    declare(spark, lake, tmp_path, [*profiles[:37], *NEW])
+    reports = run(spark, lake, FIRST, SECOND, engine=ENGINE, partition=8)
+    counts = reports["build_sequence_trees"].counts
+    assert counts["inserted"] > 0 < counts["deleted"]
+    assert reports["match_documents"].counts["profiles asked"] == len(NEW)
+    assert published(lake) == reference(lake)
+    after = index_state(tables, SUBSEQUENCE)
+    assert before
+    assert after
+    assert before.version == after.version
+    assert {row["build_id"] for row in before.partitions} & {row["build_id"] for row in after.partitions}
+
+    run(spark, lake, FIRST, SECOND, full=True)  # the other index lives beside it
+    assert published(lake) == reference(lake)
+    assert index_state(tables, SUBSEQUENCE) == after._replace(
+        table_version=tables.version("index_partitions"),
+        nodes_version=tables.version("envelope_nodes"),
+        symbols_version=tables.version("index_symbols"),
+    )
+
+
+@pytest.fixture(scope="module")
+def indexed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """Documents, profiles and trees of several partitions; nothing is matched yet."""
+    folder = tmp_path_factory.mktemp("indexed")
+    lake = Lake(str(folder / "lake"))
+    ingest_two_dates(spark, lake, folder, documents=20)
+    declare(spark, lake, folder, make_profiles(40, seed=2))
+    config = pipeline.Config(lake=lake, dates=(FIRST,), run_id="indexed", engine=ENGINE, partition=8)
+    list(pipeline.prepare(spark, config))
+    return lake
+
+
+@pytest.fixture
+def lake(indexed: Lake, tmp_path: Path) -> Lake:
+    shutil.copytree(indexed.folder, tmp_path / "lake")
+    return Lake(str(tmp_path / "lake"))
+
+
+def match(spark: SparkSession, lake: Lake) -> None:
+    run_id = pipeline.new_run_id("test")
+    match_documents.run(spark, match_documents.Config(lake=lake, dates=(FIRST,), run_id=run_id, engine=ENGINE))
+
+
+def rewrite(spark: SparkSession, lake: Lake, change: "dict[str, str] | str") -> None:
+    """Changes the rows of some trees, or removes them, behind the program's back."""
+    tables = lake.open(spark)
+    if isinstance(change, str):
+        spark.sql(f"DELETE FROM {lake.table('envelope_nodes')} WHERE {change}")
+        return
+    rows: DataFrame = tables.read("envelope_nodes").withColumns({name: sf.expr(own) for name, own in change.items()})
+    rows.localCheckpoint().write.format("delta").mode("overwrite").save(f"{lake.location}/envelope_nodes")
+
+
+IS_INNER = "level = 1 AND size(low) > 1"
+CASES: dict[str, tuple[dict[str, str] | str, str]] = {
+    "all trees are gone": ("true", "index_damaged.*is gone"),
+    "a partition is missing": ("partition = 1", "index_damaged.*partition 1.*is gone"),
+    "a sequence is missing": (
+        "node_id = (SELECT max(node_id) FROM {t} WHERE partition = 0) AND partition = 0",
+        "index_",
+    ),
+    "a sequence is another": (
+        {"high": "if(level = 0, transform(high, p -> p + 1), high)"},
+        "index_damaged.*checksum",
+    ),
+    "an envelope is narrower": (
+        {"low": f"if({IS_INNER}, transform(low, (p, i) -> if(i = 1, p + 1, p)), low)"},
+        "index_damaged.*does not cover",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_damaged_is_said(spark: SparkSession, lake: Lake, case: str) -> None:
+    change, words = CASES[case]
+    rewrite(spark, lake, change)
+    with pytest.raises(Exception, match=words) as caught:
+        match(spark, lake)
+    assert pipeline.code_of(caught.value) == "index_damaged"
+
+
+def test_a_damaged_tree_is_packed_anew(spark: SparkSession, lake: Lake) -> None:
+    rewrite(spark, lake, "partition = 1")
+    built = build_sequence_trees.run(spark, build_sequence_trees.Config(lake=lake, run_id="again"))
+    assert built.counts["index version"] == 2
+    match(spark, lake)
+
+
+def test_trees_of_other_profiles_are_refused(spark: SparkSession, lake: Lake, tmp_path: Path) -> None:
+    declare(spark, lake, tmp_path, [*make_profiles(40, seed=2), *NEW])
+    encode_profiles.run(spark, encode_profiles.Config(lake=lake))
+    with pytest.raises(WinnowError, match=r"index_stale.*version") as caught:
+        match(spark, lake)
+    assert "build_sequence_trees" in str(caught.value)
+
+
+def test_a_wider_envelope_costs_comparisons_and_changes_no_answer(spark: SparkSession, lake: Lake) -> None:
+    match(spark, lake)
+    stage = lake.open(spark).read("matches_staged")
+    columns = ("document_id", "shard", "profiles")
+    expected = sorted(map(tuple, stage.select(*columns).toPandas().to_records(index=False).tolist()), key=str)
+    widened = {"low": "if(level > 0, transform(low, (p, i) -> if(i = 0, 1073741824, p)), low)"}
+    rewrite(spark, lake, widened | {"high": "if(level > 0, transform(high, (p, i) -> if(i = 0, p + 40, p)), high)"})
+    again = pipeline.new_run_id("again")
+    own = match_documents.Config(lake=lake, dates=(FIRST,), run_id=again, engine=ENGINE, full=True)
+    match_documents.run(spark, own)
+    stage = lake.open(spark).read("matches_staged").where(sf.col("run_id") == again)
+    found = sorted(map(tuple, stage.select(*columns).toPandas().to_records(index=False).tolist()), key=str)
+    assert str(found) == str(expected) != "[]"
+
+
+def test_rows_say_what_they_hold(spark: SparkSession, indexed: Lake) -> None:
+    tables = indexed.open(spark)
+    index = index_state(tables, SUBSEQUENCE)
+    assert index
+    assert len(index.partitions) > 2
+    firsts = [row["first_column"] for row in index.partitions]
+    assert firsts == sorted(firsts)
+    nodes = trees(tables, index)
+    assert {row["relation"] for row in nodes.select("relation").distinct().collect()} == {SUBSEQUENCE}
+    held = {row["partition"]: row["count"] for row in nodes.where("level = 0").groupBy("partition").count().collect()}
+    assert held == {row["partition"]: row["branches"] for row in index.partitions if row["branches"]}
+    again = build_sequence_trees.run(spark, build_sequence_trees.Config(lake=indexed, run_id="again", partition=8))
+    assert again.counts["inserted"] == again.counts["deleted"] == 0
+    assert dataclasses.is_dataclass(again)
