@@ -70,6 +70,7 @@ def test_by_source_reason_and_date(
     assert {name: rows(refused, name) for name in before} == before
 
 
+@nightly
 def test_what_came_by_itself_is_settled(spark: SparkSession, refused: Lake, tmp_path: Path) -> None:
     (tmp_path / "in" / "wide.xml").write_text(f"<r>{'<a/>' * 30}</r>")
     ingest(spark, refused, DATE, tmp_path / "in" / "wide.xml")

@@ -51,7 +51,7 @@ def test_programs(program: str, spark: "SparkSession", place: Path, capsys: pyte
     for line in program.splitlines():  # what is shown at a prompt
         if line.startswith(("DeltaTable(", "pl.")):
             shown = eval(line.split("  #")[0], names)
-            assert len(getattr(shown, "columns", shown if isinstance(shown, list) else [shown.version()]))
+            assert shown.version() == 1 if hasattr(shown, "version") else len(shown) or len(shown.columns)
 
 
 @pytest.mark.parametrize("line", COMMANDS)
