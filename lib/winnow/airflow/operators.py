@@ -58,7 +58,11 @@ class WinnowJob(BaseOperator):
         arguments = [argument for argument in self.arguments if argument]
         arguments += [f"--date{'s' * (len(dates) > 1)}={','.join(dates)}"] if dates else []
         run = run_as_client if BaseHook.get_connection(CONNECTION).conn_type == "spark_connect" else submit
-        self._done = run(self.job, arguments, context, self._stoppable)
+        try:
+            self._done = run(self.job, arguments, context, self._stoppable)
+        except AirflowSkipException as sentence:
+            _log.info("%s", sentence)  # Airflow hides it in a group of lines that is closed
+            raise
         return self._done.reports
 
     def get_openlineage_facets_on_complete(self, _: Any) -> Any:

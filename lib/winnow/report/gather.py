@@ -118,12 +118,14 @@ def _metrics(queries: LakeQueries, run: RunFacts | None, scheduler: SchedulerFac
 def _headline(queries: LakeQueries, date: dt.date, documents: int, refused: int, metrics: Metrics) -> list[Bar]:
     matches = queries.one("matches", "SELECT count(*) FROM matches WHERE match_date = $1", date)
     matched = queries.one("matches", "SELECT count(DISTINCT document_id) FROM matches WHERE match_date = $1", date)
+    published = queries.one("runs", "SELECT count(*) FROM runs WHERE match_date = $1 AND outcome = 'published'", date)
     seconds = sum(value for (_, metric), value in metrics.items() if metric.startswith("seconds: "))
+    none = f"{documents - matched:,} satisfy no profile" if published else "nothing is published yet"
     return [
         Bar("documents", documents),
         Bar("quarantined", refused),
-        Bar("matched", matched, f"{documents - matched:,} satisfy no profile"),
-        Bar("matches", matches, f"{matches / documents:.1f} a document" if documents else ""),
+        Bar("matched", matched, none),
+        Bar("matches", matches, f"{matches / documents:.1f} a document" if documents and published else ""),
         Bar("seconds", seconds, "of the whole run"),
     ]
 
