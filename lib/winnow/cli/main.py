@@ -34,6 +34,7 @@ COMMANDS = {
     "sample-values": ("winnow.cli.steps", "job: how rare labels and values are, from a sample of all documents"),
     "encode-profiles": ("winnow.cli.steps", "job: profiles to patterns and branches"),
     "build-index": ("winnow.cli.steps", "job: branches to envelope trees in partitions"),
+    "build-sequence-trees": ("winnow.cli.steps", "job: pieces of patterns to the trees of boxfilter and b-boxfilter"),
     "join-paths": ("winnow.cli.steps", "job: new paths with all branches, new branches with all paths"),
     "match-documents": ("winnow.cli.steps", "job: answer what is still open, into matches_staged"),
     "publish-matches": ("winnow.cli.steps", "job: staged answers to matches and deliveries"),
