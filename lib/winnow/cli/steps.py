@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--run", help="the run that staged the answers (default: the newest one of each date)")
         parser.add_argument("--audited", action="store_true", help="only what the quality gate has let through")
         parser.add_argument("--unpublished", action="store_true", help="nothing is done where nothing waits")
-    if name == "build-index":
+    if name in ("build-index", "build-sequence-trees"):
         parser.add_argument("--rebuild", action="store_true", help="pack everything anew under the next index version")
     if name == "maintain":
         parser.add_argument("--table", action="append", default=[], help="only this one; may be repeated")
@@ -105,6 +105,12 @@ def _build_index(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") 
     yield job.run(spark, job.Config(lake=lake, run_id=args.run_id, rebuild=args.rebuild))
 
 
+def _build_sequence_trees(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
+    from winnow.jobs import build_sequence_trees as job
+
+    yield job.run(spark, job.Config(lake=lake, run_id=args.run_id, rebuild=args.rebuild))
+
+
 def _join_paths(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
     from winnow.jobs import join_paths as job
 
@@ -161,6 +167,7 @@ _STEPS: dict[str, Callable[[argparse.Namespace, "SparkSession", "Lake"], Reports
     "sample-values": _sample_values,
     "encode-profiles": _encode_profiles,
     "build-index": _build_index,
+    "build-sequence-trees": _build_sequence_trees,
     "join-paths": _join_paths,
     "maintain": _maintain,
 }
