@@ -11,7 +11,8 @@ from pyspark.sql import functions as sf
 
 from winnow.index.codes import text_codes
 from winnow.jobs import encode_documents, sample_values
-from winnow.report.facts import Bar, gather
+from winnow.report.facts import Bar
+from winnow.report.gather import gather
 from winnow.tables import Lake, Tables, Transaction, contract
 from winnow.values.counting import selectivity_of
 
