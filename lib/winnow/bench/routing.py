@@ -1,8 +1,8 @@
 """BoXFilter in the pipeline: what share of all pairs is routed, and what a date takes beside the default engine.
 
-Documents and profiles are those of BoXFilter's Figure 9, of 20 DTDs and of one. Profiles are cut into about
-`PARTITIONS` partitions, or into fewer where there are fewer labels to cut between. Each engine asks everything twice in
-one session; the second time counts.
+Documents and profiles are those of BoXFilter's Figure 9, of 20 DTDs and of one. The trees are those that a run would
+build, then such of about `PARTITIONS` partitions, or of fewer where there are fewer labels to cut between. All is asked
+twice in one session; the second time counts.
 """
 
 import datetime as dt
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
 DATE = dt.date(2026, 11, 16)
 PARTITIONS = 64
-ENGINES = ("boxpath", "b-boxfilter", "boxfilter")
 WORKLOADS = {"20 DTDs": ("all",), "one DTD": ("news",)}
-DEFAULT = "boxpath"
+DEFAULT, ROUTED = "boxpath", "b-boxfilter"
 
 
 def run(folder: Path, *, documents: int, profiles: int, master: str) -> dict[str, Any]:
@@ -39,13 +38,23 @@ def run(folder: Path, *, documents: int, profiles: int, master: str) -> dict[str
 
 
 def _measure(spark: "SparkSession", place: Path, workload: Workload) -> dict[str, Any]:
-    """Raises AssertionError where engines publish different numbers of matches."""
+    """One row for each engine and number of partitions.
+
+    Raises:
+        AssertionError: they have published different numbers of matches.
+    """
+    from winnow.jobs import build_sequence_trees
+
     lake = _lake(spark, place.absolute(), prepare(workload))
-    told: dict[str, Any] = {engine: _ask(spark, lake, engine, workload) for engine in ENGINES}
+    told: dict[str, Any] = {DEFAULT: _ask(spark, lake, DEFAULT)}
+    for partition in (build_sequence_trees.PARTITION_SEQUENCES, workload.profiles // PARTITIONS):
+        config = build_sequence_trees.Config(lake=lake, run_id="bench", rebuild=True, partition=partition)
+        partitions = build_sequence_trees.run(spark, config).counts["partitions"]
+        row = _ask(spark, lake, ROUTED)
+        row["times_the_default_engine"] = row["seconds"] / told[DEFAULT]["seconds"]
+        told[f"{ROUTED}, {partitions} partitions"] = row
     if len({row["matches"] for row in told.values()}) != 1:
-        raise AssertionError(f"engines disagree: { ({engine: row['matches'] for engine, row in told.items()}) }")
-    for engine in ENGINES[1:]:
-        told[engine]["times_the_default_engine"] = told[engine]["seconds"] / told[DEFAULT]["seconds"]
+        raise AssertionError(f"engines disagree: { ({name: row['matches'] for name, row in told.items()}) }")
     return told
 
 
@@ -68,30 +77,21 @@ def _lake(spark: "SparkSession", place: Path, prepared: Prepared) -> Lake:
     return lake
 
 
-def _ask(spark: "SparkSession", lake: Lake, engine: str, workload: Workload) -> dict[str, Any]:
+def _ask(spark: "SparkSession", lake: Lake, engine: str) -> dict[str, Any]:
     """Counts, and the seconds of all jobs and of `match_documents` alone."""
-    from winnow.jobs import build_index
     from winnow.jobs import run as pipeline
 
-    partition = build_index.PARTITION_BRANCHES if engine == DEFAULT else workload.profiles // PARTITIONS
     for name in ("first", "second"):
         start = time.perf_counter()
-        config = pipeline.Config(
-            lake=lake,
-            dates=(DATE,),
-            run_id=pipeline.new_run_id(name),
-            engine=engine,
-            full=True,
-            partition=partition,
-        )
+        run_id = pipeline.new_run_id(name)
+        config = pipeline.Config(lake=lake, dates=(DATE,), run_id=run_id, engine=engine, full=True)
         reports = {report.job: report for report in pipeline.run(spark, config)}
         seconds = time.perf_counter() - start
     matched = reports["match_documents"]
     counts = {name.replace(" ", "_"): value for name, value in matched.counts.items()}
-    pairs = counts["documents"] * counts["profiles_asked"]
     return {
         "seconds": seconds,
         "matching_seconds": sum(matched.seconds.values()),
-        "routed_share": counts["pairs_routed"] / pairs,
+        "routed_share": counts["pairs_routed"] / (counts["documents"] * counts["profiles_asked"]),
         **counts,
     }
