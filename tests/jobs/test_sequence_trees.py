@@ -66,7 +66,7 @@ def in_memory(lake: Lake, engine: str, *dates: dt.date, only: str = "") -> tuple
 @pytest.mark.cluster
 def test_run_change_retire_backfill(spark: SparkSession, tmp_path: Path) -> None:
     """Every step equals libxml2, its candidates those of the same engine in memory; no path is joined with anything;
-    only partitions that change are written, and only those with new profiles are read for them.
+    only partitions with new profiles are read for them.
     """
     lake = Lake(str(tmp_path / "lake"))
     profiles = [*make_profiles(40, seed=1), *PAIRS[:60]]
@@ -105,23 +105,6 @@ def test_run_change_retire_backfill(spark: SparkSession, tmp_path: Path) -> None
     assert after
     assert before.version == after.version
 
-    run(spark, lake, FIRST, SECOND, full=True)  # the other index lives beside it
-    assert published(lake) == reference(lake)
-    assert index_state(tables, SUBSEQUENCE) == after._replace(
-        table_version=tables.version("index_partitions"),
-        nodes_version=tables.version("envelope_nodes"),
-        symbols_version=tables.version("index_symbols"),
-    )
-
-    declare(spark, lake, tmp_path, [*profiles[:-10], *NEW, {"profile_id": "n8", "xpath": "//entirely/new"}])
-    encode_profiles.run(spark, encode_profiles.Config(lake=lake))
-    built = build_sequence_trees.run(spark, build_sequence_trees.Config(lake=lake, run_id="one", partition=30))
-    assert (built.counts["inserted"], built.counts["deleted"]) == (1, 0)
-    newest = index_state(tables, SUBSEQUENCE)
-    assert newest
-    written = {row["build_id"] for row in newest.partitions} - {row["build_id"] for row in after.partitions}
-    assert [row["build_id"] in written for row in newest.partitions].count(True) == 1
-
 
 @pytest.fixture(scope="module")
 def indexed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
@@ -154,6 +137,35 @@ def rewrite(spark: SparkSession, lake: Lake, change: "dict[str, str] | str") -> 
         return
     rows: DataFrame = tables.read("envelope_nodes").withColumns({name: sf.expr(own) for name, own in change.items()})
     rows.localCheckpoint().write.format("delta").mode("overwrite").save(f"{lake.location}/envelope_nodes")
+
+
+def test_only_partitions_that_change_are_written(spark: SparkSession, lake: Lake, tmp_path: Path) -> None:
+    tables = lake.open(spark)
+    before = index_state(tables, SUBSEQUENCE)
+    declare(spark, lake, tmp_path, [*PROFILES, {"profile_id": "n8", "xpath": "//entirely/new"}])
+    encode_profiles.run(spark, encode_profiles.Config(lake=lake))
+    config = build_sequence_trees.Config(lake=lake, run_id="one", partition=PARTITION)
+    built = build_sequence_trees.run(spark, config)
+    assert (built.counts["inserted"], built.counts["deleted"]) == (1, 0)
+    after = index_state(tables, SUBSEQUENCE)
+    assert before
+    assert after
+    written = {row["build_id"] for row in after.partitions} - {row["build_id"] for row in before.partitions}
+    assert [row["build_id"] in written for row in after.partitions].count(True) == 1
+
+
+@nightly
+def test_the_other_index_lives_beside_it(spark: SparkSession, lake: Lake) -> None:
+    tables = lake.open(spark)
+    before = index_state(tables, SUBSEQUENCE)
+    run(spark, lake, FIRST, SECOND)
+    assert published(lake) == reference(lake) != set()
+    assert before
+    assert index_state(tables, SUBSEQUENCE) == before._replace(
+        table_version=tables.version("index_partitions"),
+        nodes_version=tables.version("envelope_nodes"),
+        symbols_version=tables.version("index_symbols"),
+    )
 
 
 IS_INNER = "level = 1 AND size(low) > 1"
