@@ -48,11 +48,13 @@ bench: setup ## measure everything, as ratios to lxml in the same run
 	@.venv/bin/winnow bench profiles
 	@.venv/bin/winnow bench match
 	@.venv/bin/winnow bench engines
+	@.venv/bin/winnow bench changes
 	@.venv/bin/winnow bench ingest
 	@.venv/bin/winnow bench pipeline
 
-docs: setup ## write the table reference anew from the contracts
+docs: setup ## write the table reference anew from the contracts, and the pictures of the primer from a run
 	@.venv/bin/python -m winnow.tables.reference > infra/docs/tables.md
+	@.venv/bin/python -m winnow.primer infra/docs/primer
 
 lock: setup ## resolve the environments anew into infra/requirements/*.txt
 	@for name in bootstrap job airflow cluster; do echo "locking $$name"; $(COMPILE) infra/requirements/$$name.in -o infra/requirements/$$name.txt; done

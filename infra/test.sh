@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # All tests. Those with a live Airflow wait a lot, so they run beside the others. Those of winnow.spark run again in other
-# kinds of session, each kind in a process of its own; on a cluster all of them in the nightly setting, else a few.
+# kinds of session, each kind in a process of its own; on a cluster, with those of the trees over whole patterns, all of
+# them in the nightly setting, else a few.
 # Whole runs of the jobs go through Spark Connect in the nightly setting.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -14,7 +15,8 @@ worst=0
 run() { "$@" || worst=$?; }
 run .venv/bin/python -m pytest --ignore=tests/dags
 run env WINNOW_TEST_SESSION=connect .venv/bin/python -m pytest tests/spark
-run env WINNOW_TEST_SESSION=cluster .venv/bin/python -m pytest tests/spark -m "$([ "${WINNOW_NIGHTLY:-}" = 1 ] && echo spark || echo cluster)"
+run env WINNOW_TEST_SESSION=cluster .venv/bin/python -m pytest tests/spark tests/jobs/test_sequence_trees.py \
+    -m "$([ "${WINNOW_NIGHTLY:-}" = 1 ] && echo spark || echo cluster)"
 if [ "${WINNOW_NIGHTLY:-}" = 1 ]; then
     run env WINNOW_TEST_SESSION=connect .venv/bin/python -m pytest tests/jobs/test_run.py tests/jobs/test_documents.py
 fi

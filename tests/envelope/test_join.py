@@ -66,19 +66,6 @@ def test_ids_name_the_answers() -> None:
     assert listed(join(tree, data)) == [(9, 7), (9, 70)]
 
 
-def test_values_prune_and_refine() -> None:
-    offsets = np.array([0, 1, 2, 3], np.int64)
-    symbol = np.array([5, 5, 5], np.int32)
-    bounds = np.array([10.0, -np.inf, 3.0]), np.array([20.0, 4.0, 3.0])
-    tree = EnvelopeTree.bulk_load(SequenceSet(offsets, symbol, symbol, value_low=bounds[0], value_high=bounds[1]))
-    value = np.array([3.0, 15.0, 7.0])
-    data = SequenceSet(offsets, symbol, symbol, value_low=value, value_high=value)
-    assert listed(search_many(tree, data)) == [(0, 1), (0, 2), (1, 0)]
-    assert listed(join(tree, data)) == [(0, 1), (0, 2), (1, 0)]
-    without_values = SequenceSet.from_lists([[5]])
-    assert search(tree, without_values).tolist() == [0, 1, 2]
-
-
 def test_trees_of_different_relations_do_not_join() -> None:
     line = EnvelopeTree.bulk_load(SequenceSet.from_lists([[1]]))
     subsequence = EnvelopeTree.bulk_load(SequenceSet.from_lists([[1]]), tree_parameters(Relation.SUBSEQUENCE, (2, 4)))

@@ -18,7 +18,6 @@ from winnow.envelope import (
     insert,
     join,
     nodes_at,
-    search,
     search_many,
     subtree,
 )
@@ -96,20 +95,6 @@ def test_two_trees_grow_from_one_without_disturbing_each_other() -> None:
         [0, 1, 2, 4],
         [0, 1, 2, 5],
     ]
-
-
-def test_values_survive_maintenance() -> None:
-    def bounded(low: float, high: float) -> SequenceSet:
-        five = np.array([5], np.int32)
-        return SequenceSet(np.array([0, 1]), five, five, value_low=np.array([low]), value_high=np.array([high]))
-
-    tree = EnvelopeTree.bulk_load(bounded(0.0, 1.0))
-    tree = insert(tree, bounded(2.0, 3.0), ids=ids([1]))
-    tree = insert(tree, SequenceSet.from_lists([[5]]), ids=ids([2]))  # unbounded
-    assert search(tree, bounded(2.5, 2.5)).tolist() == [1, 2]
-    assert check_invariants(tree) == []
-    with pytest.raises(DataError, match="without values"):
-        insert(EnvelopeTree.bulk_load(SequenceSet.from_lists([[5]])), bounded(0.0, 1.0), ids=ids([1]))
 
 
 def test_unknown_and_repeated_ids_are_refused() -> None:

@@ -72,7 +72,7 @@ def one_by_one(tree: PackedTree, data: Sequences) -> list[tuple[int, int]]:
 def in_groups(tree: PackedTree, data: Sequences) -> list[tuple[int, int]]:
     given_, scratch = empty_occurrences(data, COLUMNS, GROUP), new_scratch(tree)
     documents = build_data_tree(data, COLUMNS)
-    offsets, tops = starting_points(tree, documents, scratch.tally)
+    offsets, tops = starting_points(tree, documents, scratch)
     found = []
     for node in documents.lowest:
         first, last = documents.first[node], documents.first[node] + documents.counts[node]

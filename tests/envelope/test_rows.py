@@ -32,7 +32,7 @@ def shuffled(rows: TreeRows, seed: int) -> TreeRows:
     columns, offsets = rows.columns, rows.columns["offsets"]
     order = np.random.default_rng(seed).permutation(len(columns["node_id"]))
     flat = np.concatenate([np.arange(offsets[k], offsets[k + 1]) for k in order] + [np.empty(0, np.int64)]).astype(int)
-    lists = {"low", "high", "adjacent", "value_low", "value_high"}
+    lists = {"low", "high", "adjacent"}
     mixed = {name: column[flat] if name in lists and len(column) else column for name, column in columns.items()}
     mixed |= {name: column[order] for name, column in columns.items() if name not in lists | {"offsets"}}
     mixed["offsets"] = np.append(0, np.cumsum(np.diff(offsets)[order]))

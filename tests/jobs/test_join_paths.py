@@ -50,7 +50,7 @@ def test_a_partition_that_cannot_match_is_not_read(spark: SparkSession, tmp_path
     lake.meet("/r/n1")
     lake.build()
     assert lake.join() == {
-        "paths": 2, "new paths": 2, "partitions": 6, "partitions read": 0, "new path branches": 0,
+        "paths": 2, "new paths": 2, "partitions": 6, "partitions read": 0, "pairs routed": 0, "new path branches": 0,
     }  # fmt: skip
     lake.meet("/r/n1/only", "/r/n1/other")
     counts = lake.join()

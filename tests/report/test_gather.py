@@ -34,6 +34,9 @@ def test_one_run_over_two_dates_has_the_numbers_of_each(published_lake: Lake, da
     assert headline["quarantined"] == count(published_lake, "quarantine", "ingest_date", date)
     funnel = {bar.label: bar.value for bar in facts.pruning}
     assert funnel["matches of this run"] == matches
+    active = sum(row["state"] == "active" for row in rows(published_lake, "profiles"))
+    assert funnel["pairs routed to an index"] == funnel["documents × profiles asked"] == headline["documents"] * active
+    assert funnel["pairs routed to an index"] > funnel["candidates"] >= funnel["matches of this run"]
     assert {bar.label: bar.value for bar in facts.funnel}["asked in this run"] == headline["documents"]
     assert facts.run
     assert facts.run.dates == [FIRST, SECOND]

@@ -22,6 +22,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--engines", nargs="+", default=None, metavar="NAME", help="only these; nfa and buff to compare"
     )
     engines.add_argument("--folder", type=Path, default=Path(".winnow/bench"), help="where results go")
+    changes = kinds.add_parser("changes", help="profiles that come and go between documents, in a broker, by engine")
+    changes.add_argument("--profiles", type=int, default=20_000, help="half of them are there at first")
+    changes.add_argument("--documents", type=int, default=1000)
+    routing = kinds.add_parser("routing", help="BoXFilter in the pipeline: pairs routed, seconds beside the default")
+    routing.add_argument("--documents", type=int, default=1000)
+    routing.add_argument("--profiles", type=int, default=10_000)
+    routing.add_argument("--folder", type=Path, default=Path(".winnow/bench"), help="where inputs and lakes go")
+    routing.add_argument("--master", default="local[2]")
+    modes = kinds.add_parser("modes", help="BoXFilter by batch beside one by one, over growing numbers of profiles")
+    modes.add_argument("--documents", type=int, default=1000)
+    modes.add_argument("--profiles", type=int, nargs="+", default=[100, 1000, 3000, 10_000, 30_000, 100_000])
     profiles = kinds.add_parser("profiles", help="compiling profiles beside lxml compiling the same XPaths")
     profiles.add_argument("--profiles", type=int, default=1_000_000)
     ingest = kinds.add_parser("ingest", help="ingest into Delta beside one-thread lxml parsing of the same bytes")
@@ -52,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     spark.add_argument("--many", type=int, default=1_000_000, help="profiles of the index whose memory is measured")
     spark.add_argument("--folder", type=Path, default=Path(".winnow/bench"), help="where inputs and indexes go")
     spark.add_argument("--master", default="local[2]")
-    for kind in (match, engines, profiles, ingest, pipeline, growth, layout, spark):
+    for kind in (match, engines, changes, routing, modes, profiles, ingest, pipeline, growth, layout, spark):
         add_output_arguments(kind)
 
 
@@ -91,6 +102,18 @@ def _measure(args: argparse.Namespace) -> dict[str, Any]:
         from winnow.engines import ENGINES
 
         return engines.run(args.folder, quick=args.quick, engines=tuple(args.engines or ENGINES))
+    if args.kind == "routing":
+        from winnow.bench import routing
+
+        return routing.run(args.folder, documents=args.documents, profiles=args.profiles, master=args.master)
+    if args.kind == "modes":
+        from winnow.bench import modes
+
+        return modes.run(documents=args.documents, sizes=args.profiles)
+    if args.kind == "changes":
+        from winnow.bench import changes
+
+        return changes.run(profiles=args.profiles, documents=args.documents)
     if args.kind == "profiles":
         from winnow.bench import profiles
 

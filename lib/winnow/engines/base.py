@@ -37,6 +37,10 @@ class Funnel(NamedTuple):
     candidates: int = 0  # pairs of document and pattern that the index could not rule out
     verified: int = 0  # those of them that needed the verification kernel
     matches: int = 0
+    nodes_stored: int = 0  # of the tree that was searched
+    nodes_read: int = 0  # those of them whose members were looked at
+    node_pairs: int = 0  # tests of the bounds of a node
+    leaf_pairs: int = 0  # pairs of document and sequence that no bounds could rule out
 
 
 class Matches(NamedTuple):

@@ -38,17 +38,15 @@ HEAD = np.dtype(
     ]
 )
 POSITION = np.dtype([("low", np.int32), ("high", np.int32), ("adjacent", np.uint8)])
-VALUE = np.dtype([("low", np.float64), ("high", np.float64)])
 
 
 class Boxes(NamedTuple):
     heads: Records  # HEAD, one per envelope
     positions: Records  # POSITION
-    values: Records  # VALUE, parallel to positions; empty when no position is bounded in value
 
 
-def empty_boxes(count: int, positions: int, *, valued: bool) -> Boxes:
-    return Boxes(np.zeros(count, HEAD), np.zeros(positions, POSITION), np.zeros(positions if valued else 0, VALUE))
+def empty_boxes(count: int, positions: int) -> Boxes:
+    return Boxes(np.zeros(count, HEAD), np.zeros(positions, POSITION))
 
 
 def copy_records(target: Records, source: Records) -> None:
@@ -78,14 +76,12 @@ def _describe(boxes: Boxes) -> None:
 
 def sequence_boxes(sequences: SequenceSet) -> Boxes:
     """Every sequence as its own envelope."""
-    boxes = empty_boxes(len(sequences), len(sequences.low), valued=len(sequences.value_low) > 0)
+    boxes = empty_boxes(len(sequences), len(sequences.low))
     boxes.heads["start"] = sequences.offsets[:-1]
     boxes.heads["shortest"] = boxes.heads["longest"] = np.diff(sequences.offsets)
     boxes.positions["low"] = sequences.low
     boxes.positions["high"] = sequences.high
     boxes.positions["adjacent"] = sequences.adjacent
-    boxes.values["low"] = sequences.value_low
-    boxes.values["high"] = sequences.value_high
     _describe(boxes)
     return boxes
 
@@ -99,8 +95,6 @@ def gather(source: Boxes, order: NDArray[np.int64], target: Boxes) -> None:
         begin = source.heads[order[k]].start
         for i in range(source.heads[order[k]].longest):
             target.positions[at + i] = source.positions[begin + i]
-            if source.values.size:
-                target.values[at + i] = source.values[begin + i]
         target.heads[k].start = at
         at += source.heads[order[k]].longest
 
@@ -113,18 +107,12 @@ def widen(target: Boxes, t: int, source: Boxes, s: int, known: int) -> None:
     """
     to = target.heads[t]
     of = source.heads[s]
-    valued = source.values.size > 0
     for i in range(of.longest):
         a = target.positions[to.start + i]
         b = source.positions[of.start + i]
         a.low = min(a.low, b.low) if i < known else b.low
         a.high = max(a.high, b.high) if i < known else b.high
         a.adjacent = a.adjacent & b.adjacent if i < known else b.adjacent
-        if valued:
-            x = target.values[to.start + i]
-            y = source.values[of.start + i]
-            x.low = min(x.low, y.low) if i < known else y.low
-            x.high = max(x.high, y.high) if i < known else y.high
     one_length = known < 0 or to.shortest == to.longest == of.shortest
     to.top = of.top & (to.top if known >= 0 else 1) if one_length and of.shortest == of.longest else 0
     to.shortest = min(to.shortest, of.shortest) if known >= 0 else of.shortest

@@ -13,6 +13,7 @@ from winnow.arrays.kernel import kernel
 from winnow.arrays.types import Ints, Longs
 from winnow.encoding.simd import lowest_bit, raw
 from winnow.envelope.occurrences import GROUP, Sequences, has_any
+from winnow.envelope.packed_search import Scratch
 from winnow.envelope.packed_tree import MUST, PackedTree
 from winnow.envelope.walk import NODE_PAIRS
 
@@ -112,7 +113,7 @@ def _unite(tree: DataTree, sets: Longs) -> None:
 
 
 @kernel
-def starting_points(tree: PackedTree, data: DataTree, tally: Longs) -> tuple[Longs, Ints]:
+def starting_points(tree: PackedTree, data: DataTree, scratch: Scratch) -> tuple[Longs, Ints]:
     """Algorithm 4 down to the lowest nodes of `data`: below which nodes of `tree` each of them is to be searched.
 
     Both trees are walked down together. Node k of `data` has the nodes `tops[offsets[k]:offsets[k + 1]]`. Where `tree`
@@ -136,6 +137,7 @@ def starting_points(tree: PackedTree, data: DataTree, tally: Longs) -> tuple[Lon
             above = 0 if parent[k] < 0 else int(tops[at])
             member, last = above, above + 1
             if parent[k] >= 0 and level[above] > 1:
+                scratch.read[above] = 1
                 member, last = int(first[above]), int(first[above] + counts[above])
             node_pairs += last - member
             while member < last:
@@ -151,5 +153,5 @@ def starting_points(tree: PackedTree, data: DataTree, tally: Longs) -> tuple[Lon
                     used += 1
                 member += 1
         offsets[k + 1] = used
-    tally[NODE_PAIRS] += node_pairs
+    scratch.tally[NODE_PAIRS] += node_pairs
     return offsets, tops[:used]

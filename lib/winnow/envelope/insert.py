@@ -40,8 +40,6 @@ def _include(draft: Draft, node: int, row: int) -> None:
         new = nodes.heads[node].start
         for i in range(known):
             nodes.positions[new + i] = nodes.positions[old + i]
-            if nodes.values.size:
-                nodes.values[new + i] = nodes.values[old + i]
     widen(nodes, node, draft.rows, row, known)
 
 

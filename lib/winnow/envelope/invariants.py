@@ -17,9 +17,7 @@ def _envelope(boxes: Boxes, members: list[int]) -> dict[str, object]:
     for i in range(longest):
         at = [int(h["start"]) + i for h in heads if i < h["longest"]]
         box = boxes.positions[at]
-        values = boxes.values[at] if len(boxes.values) else None
-        bounds = (float(values["low"].min()), float(values["high"].max())) if values is not None else None
-        positions.append((int(box["low"].min()), int(box["high"].max()), int(box["adjacent"].min()), bounds))
+        positions.append((int(box["low"].min()), int(box["high"].max()), int(box["adjacent"].min())))
     return {
         "lengths": (shortest, longest),
         "positions": positions,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow.arrays.kernel import kernel
-from winnow.envelope.boxes import VALUE, Boxes, copy_records, empty_boxes
+from winnow.envelope.boxes import Boxes, copy_records, empty_boxes
 from winnow.envelope.delete import delete_rows
 from winnow.envelope.draft import NODES, POSITIONS, ROOT, Draft
 from winnow.envelope.insert import insert_rows
@@ -50,10 +50,9 @@ def _with_room(draft: Draft, *, nodes: int, positions: int) -> Draft:
         copy[:used] = array[:used]
         return copy
 
-    boxes = empty_boxes(used + nodes, stop + positions, valued=len(draft.nodes.values) > 0)
+    boxes = empty_boxes(used + nodes, stop + positions)
     copy_records(boxes.heads, draft.nodes.heads[:used])
     copy_records(boxes.positions, draft.nodes.positions[:stop])
-    copy_records(boxes.values, draft.nodes.values[:stop])
     return draft._replace(
         nodes=boxes,
         level=longer(draft.level),
@@ -65,7 +64,7 @@ def _with_room(draft: Draft, *, nodes: int, positions: int) -> Draft:
 
 def _finished(tree: EnvelopeTree, draft: Draft, ids: NDArray[np.int32], size: int) -> EnvelopeTree:
     used, stop = int(draft.state[NODES]), int(draft.state[POSITIONS])
-    nodes = Boxes(draft.nodes.heads[:used], draft.nodes.positions[:stop], draft.nodes.values[:stop])
+    nodes = Boxes(draft.nodes.heads[:used], draft.nodes.positions[:stop])
     arrays = Arrays(draft.rows, nodes, draft.level[:used], draft.counts[:used], draft.slots[:used], ids)
     return replace(tree, arrays=arrays, root=int(draft.state[ROOT]), size=size)
 
@@ -90,15 +89,6 @@ def _find_rows(arrays: Arrays, wanted: NDArray[np.int32]) -> NDArray[np.int64]:
     return rows[:found]
 
 
-def _like(tree: EnvelopeTree, boxes: Boxes) -> Boxes:
-    """All rows of a tree have values or none has."""
-    if len(boxes.values) or not len(tree.arrays.rows.values):
-        return boxes
-    unbounded = np.empty(len(boxes.positions), VALUE)
-    unbounded["low"], unbounded["high"] = -np.inf, np.inf
-    return boxes._replace(values=unbounded)
-
-
 def insert(tree: EnvelopeTree, sequences: SequenceSet, *, ids: NDArray[np.int32]) -> EnvelopeTree:
     """The tree with `sequences` added under new `ids`."""
     boxes, ids = named_boxes(sequences, ids, tree.parameters)
@@ -106,9 +96,6 @@ def insert(tree: EnvelopeTree, sequences: SequenceSet, *, ids: NDArray[np.int32]
     if len(clashes):
         message = f"{len(clashes)} ids are in the tree already, {clashes.min()} for one"
         raise DataError("envelope_duplicate_id", message, hint="delete them first")
-    if len(boxes.values) and not len(tree.arrays.rows.values) and len(tree):
-        raise DataError("envelope_values", "the tree was built without values, the new sequences have them")
-    boxes = _like(tree, boxes)
     if not len(ids):
         return tree
     if not len(tree):

@@ -53,7 +53,7 @@ class SymbolOrder:
             raise DataError("symbol_order_interval", message, hint="build the tree without a symbol order")
         low, high = self._map(sequences.low), self._map(sequences.high)
         low[wide], high[wide] = sequences.low[wide], sequences.high[wide]
-        return SequenceSet(sequences.offsets, low, high, sequences.adjacent, sequences.value_low, sequences.value_high)
+        return SequenceSet(sequences.offsets, low, high, sequences.adjacent)
 
 
 def symbol_order(sequences: SequenceSet) -> SymbolOrder:

@@ -25,7 +25,7 @@ def search_group(tree: PackedTree, given: Occurrences, tops: Ints, scratch: Scra
     has, union, slot, bits = raw(given.has), raw(given.union), raw(given.slot), raw(given.bits)
     base, words, shift, width = raw(given.base), raw(given.words), raw(given.shift), given.columns
     stack, masks, prefix = raw(scratch.stack), raw(scratch.masks), raw(scratch.prefix)
-    found, met = raw(scratch.found), raw(scratch.met)
+    found, met, read = raw(scratch.found), raw(scratch.met), raw(scratch.read)
     node_pairs, leaf_pairs, compared, hits = 0, 0, 0, 0
     everyone = has[0]
     one = np.int64(1)
@@ -52,6 +52,7 @@ def search_group(tree: PackedTree, given: Occurrences, tops: Ints, scratch: Scra
             while depth and level[stack[depth - 1]] == 1:
                 depth -= 1
                 node = stack[depth]
+                read[node] = 1
                 leaf_pairs += counts[node] * bit_count(masks[depth])
                 r, end = int(first[node]), int(first[node] + counts[node])
                 while r < end:
@@ -92,6 +93,7 @@ def search_group(tree: PackedTree, given: Occurrences, tops: Ints, scratch: Scra
                 break
             depth -= 1
             mask = masks[depth]
+            read[stack[depth]] = 1
             begin = int(first[stack[depth]])
             stop = begin + int(counts[stack[depth]])
     scratch.tally[NODE_PAIRS] += node_pairs

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from winnow.arrays.kernel import kernel
-from winnow.arrays.types import Ints, Longs
+from winnow.arrays.types import Bytes, Ints, Longs
 from winnow.encoding.simd import raw
 from winnow.envelope.occurrences import Occurrences, Sequences, has_any, next_occurrence
 from winnow.envelope.packed_tree import ANY_COLUMN, ANY_NEGATIVE_COLUMN, MUST, PackedTree
@@ -21,18 +21,19 @@ class Scratch(NamedTuple):
     found: Ints
     met: Longs
     tally: Longs
+    read: Bytes  # per node, 1 if its members were looked at
 
 
 def new_scratch(tree: PackedTree) -> Scratch:
     deepest = (tree.height + 1) * (int(tree.counts.max(initial=0)) + 1)
-    longest = int(np.diff(tree.starts).max(initial=0))
     return Scratch(
         stack=np.empty(deepest, np.int32),
         masks=np.empty(deepest, np.int64),
-        prefix=np.zeros(longest + 2, np.int64),
+        prefix=np.zeros(tree.longest + 2, np.int64),
         found=np.empty(tree.ids.size, np.int32),
         met=np.empty(tree.ids.size, np.int64),
         tally=np.zeros(3, np.int64),
+        read=np.zeros(tree.level.size, np.uint8),
     )
 
 
@@ -46,6 +47,7 @@ def search_packed(tree: PackedTree, given: Occurrences, data: Sequences, d: int,
     slot, bits, union, words = raw(given.slot), raw(given.bits), raw(given.union), given.words[0]
     symbols, begin, end = raw(data.symbols), data.offsets[d], data.offsets[d + 1]
     stack, reach, found, met = raw(scratch.stack), raw(scratch.prefix), raw(scratch.found), raw(scratch.met)
+    read = raw(scratch.read)
     is_exact = given.shift[0] == 0
     step = 1 if is_exact else 0
     node_pairs, leaf_pairs, compared, hits = 1, 0, 0, 0
@@ -74,6 +76,7 @@ def search_packed(tree: PackedTree, given: Occurrences, data: Sequences, d: int,
             i += 1
         if at < 0:
             continue
+        read[node] = 1
         if level[node] > 1:
             node_pairs += counts[node]
             for child in range(first[node], first[node] + counts[node]):

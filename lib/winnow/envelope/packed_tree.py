@@ -29,7 +29,11 @@ _KEPT = 16  # that are kept while the tree is packed
 
 
 class PackedTree(NamedTuple):
-    """Members of a node are contiguous: nodes, or rows where the level is 1. Node 0 is the root."""
+    """Members of a node are contiguous: nodes, or rows where the level is 1. Node 0 is the root.
+
+    So is everything below a node, level by level. Where the arrays lie in a mapped file, a search reads the pages of
+    the subtrees that it enters, and the operating system may take them back at any time (BoXFilter, section 4.3).
+    """
 
     level: Ints
     first: Ints
@@ -45,6 +49,7 @@ class PackedTree(NamedTuple):
     shared: Ints
     skip: Ints
     ids: Ints
+    longest: int  # columns of a row
 
     @property
     def height(self) -> int:
@@ -128,7 +133,7 @@ def _common(kept: Ints, count: int, other: Ints, size: int) -> int:
 @kernel
 def _packed(
     tree: Arrays, order: Longs, weights: Floats
-) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints, Longs, Ints, Ints, Longs, Ints, Ints, Ints, Ints]:
+) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints, Longs, Ints, Ints, Longs, Ints, Ints, Ints, Ints, int]:
     nodes, rows = tree.level.size, order.size
     level, first, counts = np.empty(nodes, np.int32), np.empty(nodes, np.int32), np.empty(nodes, np.int32)
     low, high = np.zeros(nodes, np.int32), np.full(nodes, -1, np.int32)
@@ -221,4 +226,5 @@ def _packed(
         shared,
         skip,
         ids,
+        longest,
     )

@@ -38,11 +38,10 @@ LINE = int(Relation.LINE)  # kernels compare plain integers
 def fits(query: Boxes, q: int, data: Boxes, d: int, relation: int) -> bool:
     """False only if no sequence of query envelope `q` lies in a sequence of data envelope `d` (section 4.2, Lemma 2).
 
-    Two positions meet if their intervals have a common point; a side without values is unbounded in them.
+    Two positions meet if their intervals have a common point.
     """
     asked = query.heads[q]
     given = data.heads[d]
-    valued = query.values.size > 0 and data.values.size > 0
     steps = asked.shortest
     fit = (asked.must & ~given.may) == 0 and steps <= given.longest
     first = 0
@@ -65,8 +64,6 @@ def fits(query: Boxes, q: int, data: Boxes, d: int, relation: int) -> bool:
                 a = query.positions[i]
                 b = data.positions[j]
                 fit = a.low <= b.high and b.low <= a.high
-                if valued and fit:
-                    fit = query.values[i].low <= data.values[j].high and data.values[j].low <= query.values[i].high
                 i += 1
                 j += 1
             at += 1

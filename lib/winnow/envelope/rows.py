@@ -1,7 +1,7 @@
 """A tree as rows of a table: one row per node and one per sequence, since a sequence is an envelope too.
 
-`to_rows` gives columns of equal length; `low`, `high`, `adjacent`, `value_low` and `value_high` are flat and cut by
-`offsets`, as lists are in Arrow. Row numbers are those of `subtree`: the root is 0, children come after their parents.
+`to_rows` gives columns of equal length; `low`, `high` and `adjacent` are flat and cut by `offsets`, as lists are in
+Arrow. Row numbers are those of `subtree`: the root is 0, children come after their parents.
 `level` is 0 for a sequence, whose id is in `entry` (-1 for a node). `must` and `may` are stored as signed integers,
 because table formats have no unsigned ones. Rows may come back in any order.
 """
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow.envelope.boxes import HEAD, POSITION, VALUE, Boxes, empty_boxes, gather
+from winnow.envelope.boxes import HEAD, POSITION, Boxes, empty_boxes, gather
 from winnow.envelope.order import SymbolOrder
 from winnow.envelope.relation import Relation
 from winnow.envelope.storage import Rows, Storage
@@ -41,13 +41,11 @@ def to_rows(tree: EnvelopeTree) -> TreeRows:
     entry[nodes:] = arrays.ids
     heads = np.concatenate([arrays.nodes.heads, arrays.rows.heads])
     positions = np.concatenate([arrays.nodes.positions, arrays.rows.positions])
-    values = np.concatenate([arrays.nodes.values, arrays.rows.values])
     columns = {"node_id": np.arange(total, dtype=np.int32), "parent": parent, "level": level, "entry": entry}
     columns |= {name: np.ascontiguousarray(heads[name]) for name in HEAD_COLUMNS}
     columns |= {name: heads[name].astype(np.uint64).view(np.int64) for name in ("must", "may")}
     columns["offsets"] = np.concatenate([[0], np.cumsum(heads["longest"], dtype=np.int64)])
     columns |= {name: np.ascontiguousarray(positions[name]) for name in ("low", "high", "adjacent")}
-    columns |= {f"value_{name}": np.ascontiguousarray(values[name]) for name in ("low", "high")}
     # The number of sequences tells a whole tree from one whose last rows were lost.
     parameters = asdict(tree.parameters) | {"relation": tree.parameters.relation.name, "sequences": len(tree)}
     return TreeRows(columns, parameters)
@@ -60,12 +58,10 @@ def _boxes(columns: dict[str, NDArray[Any]]) -> Boxes:
         heads[name] = columns[name]
     for name in ("must", "may"):
         heads[name] = np.ascontiguousarray(columns[name], np.int64).view(np.uint64)
-    positions, values = np.zeros(len(columns["low"]), POSITION), np.zeros(len(columns["value_low"]), VALUE)
+    positions = np.zeros(len(columns["low"]), POSITION)
     for name in ("low", "high", "adjacent"):
         positions[name] = columns[name]
-    for name in ("low", "high"):
-        values[name] = columns[f"value_{name}"]
-    return Boxes(heads, positions, values)
+    return Boxes(heads, positions)
 
 
 def from_rows(rows: TreeRows) -> EnvelopeTree:
@@ -84,7 +80,7 @@ def from_rows(rows: TreeRows) -> EnvelopeTree:
     if counts.max() > parameters.max_fanout:
         raise DataError("envelope_rows", f"a node has {counts.max()} members, more than {parameters.max_fanout}")
     boxes = _boxes(rows.columns)
-    inner = empty_boxes(nodes, int(boxes.heads["longest"][by_id[:nodes]].sum()), valued=len(boxes.values) > 0)
+    inner = empty_boxes(nodes, int(boxes.heads["longest"][by_id[:nodes]].sum()))
     gather(boxes, by_id[:nodes], inner)
     slots = np.full((nodes, parameters.max_fanout), -1, np.int64)
     sequences = np.arange(len(by_id) - nodes)

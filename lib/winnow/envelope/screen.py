@@ -30,7 +30,7 @@ def could_hold(tree: EnvelopeTree, data: Outlines) -> NDArray[np.bool_]:
         raise UsageError("envelope_relation", "only lines are bound to the first position")
     if tree.parameters.order.ranks or tree.parameters.order.negative:
         raise UsageError("symbol_order", "the data has another order of symbols")
-    heads, positions, _ = tree.arrays.rows
+    heads, positions = tree.arrays.rows
     low, high = np.full(heads.size, SYMBOL_MIN, np.int64), np.full(heads.size, SYMBOL_MAX, np.int64)
     some = heads["longest"] > 0
     low[some], high[some] = (positions[name][heads["start"][some]] for name in ("low", "high"))

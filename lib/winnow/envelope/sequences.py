@@ -1,7 +1,7 @@
 """Sets of integer sequences, as flat arrays.
 
-A position is a box: an interval of symbols and, if the set has values, an interval of values. A concrete symbol has
-`low == high`. The sign of a symbol is its class: `ANY` covers the non-negative symbols, `ANY_NEGATIVE` the others.
+A position is a box: an interval of symbols. A concrete symbol has `low == high`. The sign of a symbol is its class:
+`ANY` covers the non-negative symbols, `ANY_NEGATIVE` the others.
 
 For `Relation.LINE` a query position also says how it is linked to the next one (`adjacent`): 1 for "the very next
 position", 0 for "any later position". The link of the last position leads to the end of the data sequence: 1 anchors
@@ -26,10 +26,6 @@ ACCESS = 2**30  # symbols from here on are access positions (see `packed_tree`)
 Position: TypeAlias = int | tuple[int, int]
 
 
-def _no_values() -> NDArray[np.float64]:
-    return np.empty(0, np.float64)
-
-
 def _no_links() -> NDArray[np.uint8]:
     return np.empty(0, np.uint8)
 
@@ -38,19 +34,17 @@ def _no_links() -> NDArray[np.uint8]:
 class SequenceSet:
     """Sequence `k` occupies `offsets[k]:offsets[k + 1]` of the flat arrays.
 
-    An empty `adjacent` means no position is adjacent; empty values mean no position is bounded in value.
+    An empty `adjacent` means no position is adjacent.
     """
 
     offsets: NDArray[np.int64]
     low: NDArray[np.int32]
     high: NDArray[np.int32]
     adjacent: NDArray[np.uint8] = field(default_factory=_no_links)
-    value_low: NDArray[np.float64] = field(default_factory=_no_values)
-    value_high: NDArray[np.float64] = field(default_factory=_no_values)
 
     def __post_init__(self) -> None:
         dtypes = {"offsets": np.int64, "low": np.int32, "high": np.int32, "adjacent": np.uint8}
-        for name, dtype in {**dtypes, "value_low": np.float64, "value_high": np.float64}.items():
+        for name, dtype in dtypes.items():
             # The kernels are compiled for contiguous, writable arrays of exactly these types.
             object.__setattr__(self, name, np.require(getattr(self, name), dtype, ["C", "W"]))
         size = len(self.low)
@@ -62,10 +56,8 @@ class SequenceSet:
         if len(self.high) != size or len(self.adjacent) != size:
             sizes = f"{size}, {len(self.high)}, {len(self.adjacent)}"
             raise DataError("sequence_arrays", f"low, high, adjacent differ in size: {sizes}")
-        if len(self.value_low) not in (0, size) or len(self.value_high) != len(self.value_low):
-            raise DataError("sequence_values", f"values must be absent or cover all {size} positions, on both sides")
-        if not ((self.low <= self.high).all() and (self.value_low <= self.value_high).all()):
-            raise DataError("sequence_interval", "an interval has its low end above its high end, or NaN for an end")
+        if not (self.low <= self.high).all():
+            raise DataError("sequence_interval", "an interval has its low end above its high end")
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

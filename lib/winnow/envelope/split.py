@@ -41,9 +41,8 @@ def _scratch(source: Boxes, members: NDArray[np.int64], count: int) -> Boxes:
     heads = np.zeros(count, source.heads.dtype)
     for k in range(count):
         heads[k].start = k * longest
-    values = count * longest if source.values.size else 0
     positions = np.zeros(count * longest, source.positions.dtype)
-    return Boxes(heads, positions, np.zeros(values, source.values.dtype))
+    return Boxes(heads, positions)
 
 
 @kernel

@@ -28,9 +28,9 @@ class Storage:
         self.__dict__.update(state)
         self._lock = threading.Lock()
 
-    def __init__(self, rows: int, positions: int, *, valued: bool) -> None:
+    def __init__(self, rows: int, positions: int) -> None:
         """A sixteenth of spare room; it costs address space only, until it is written."""
-        self._boxes = empty_boxes(rows + rows // 16 + 64, positions + positions // 16 + 512, valued=valued)
+        self._boxes = empty_boxes(rows + rows // 16 + 64, positions + positions // 16 + 512)
         self._ids = np.empty(len(self._boxes.heads), np.int32)
         self._used = (0, 0)
         self._lock = threading.Lock()
@@ -39,7 +39,7 @@ class Storage:
     def gathered(cls, rows: Rows, order: NDArray[np.int64]) -> "Storage":
         """The rows `order` of `rows`, in that order."""
         positions = int(rows.boxes.heads["longest"][order].sum())
-        storage = cls(len(order), positions, valued=len(rows.boxes.values) > 0)
+        storage = cls(len(order), positions)
         storage._used = (len(order), positions)
         view = storage.view()
         gather(rows.boxes, order, view.boxes)
@@ -52,14 +52,13 @@ class Storage:
         copy_records(self._boxes.heads[row:], boxes.heads)
         self._boxes.heads["start"][row:end] += position
         copy_records(self._boxes.positions[position:], boxes.positions)
-        copy_records(self._boxes.values[position:], boxes.values)
         self._ids[row:end] = ids
         self._used = (end, stop)
 
     def view(self) -> Rows:
         end, stop = self._used
-        heads, positions, values = self._boxes
-        return Rows(Boxes(heads[:end], positions[:stop], values[:stop]), self._ids[:end])
+        heads, positions = self._boxes
+        return Rows(Boxes(heads[:end], positions[:stop]), self._ids[:end])
 
     def append(self, seen: Rows, boxes: Boxes, ids: NDArray[np.int32]) -> tuple["Storage", Rows]:
         """The rows `seen`, then `boxes`: in this storage if `seen` is all of it and there is room, else in another."""
@@ -71,7 +70,7 @@ class Storage:
                 self._write(boxes, ids)
                 return self, self.view()
         rows, positions = len(seen.ids) + len(ids), len(seen.boxes.positions) + len(boxes.positions)
-        copy = Storage(rows, positions, valued=len(boxes.values) > 0)
+        copy = Storage(rows, positions)
         copy._write(*seen)
         copy._write(boxes, ids)
         return copy, copy.view()

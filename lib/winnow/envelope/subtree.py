@@ -33,7 +33,7 @@ def subtree(tree: EnvelopeTree, node: int) -> EnvelopeTree:
         layers.append(members(tree, layers[-1]))
     rows = members(tree, layers[-1])
     chosen = np.concatenate(layers)
-    nodes = empty_boxes(len(chosen), int(old.nodes.heads["longest"][chosen].sum()), valued=len(old.nodes.values) > 0)
+    nodes = empty_boxes(len(chosen), int(old.nodes.heads["longest"][chosen].sum()))
     gather(old.nodes, chosen, nodes)
     counts = old.counts[chosen]
     slots = np.full((len(chosen), old.slots.shape[1]), -1, np.int64)

@@ -120,7 +120,7 @@ def pack_tree(rows: Rows, parameters: Parameters) -> EnvelopeTree:
     for starts in levels:
         longest.append(np.maximum.reduceat(longest[-1], starts[:-1]))
     ends = np.cumsum(np.concatenate(longest[1:]))
-    nodes = empty_boxes(len(level), int(ends[-1]), valued=len(boxes.values) > 0)
+    nodes = empty_boxes(len(level), int(ends[-1]))
     nodes.heads["start"][1:] = ends[:-1]
     for k in range(len(levels)):
         _cover_all(nodes, int(bases[k]), nodes if k else boxes, slots[: bases[k + 1]], counts[: bases[k + 1]])

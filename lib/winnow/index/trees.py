@@ -10,7 +10,7 @@ import pyarrow as pa
 from winnow.arrays.kernel import kernel
 from winnow.arrays.types import Ints, Longs
 from winnow.envelope import EnvelopeTree, Parameters, SequenceSet, TreeRows, from_rows, to_rows
-from winnow.envelope.boxes import HEAD, POSITION, VALUE, Boxes
+from winnow.envelope.boxes import HEAD, POSITION, Boxes
 from winnow.envelope.relation import fits
 from winnow.envelope.tree import named_boxes
 from winnow.errors import DataError
@@ -18,7 +18,6 @@ from winnow.index.lines import find
 
 _HEADS = ("shortest", "longest", "top", "must", "may")
 _LISTS = ("low", "high", "adjacent")
-_NO_VALUES = np.zeros(0)
 
 
 def tree_table(tree: EnvelopeTree, builds: Ints, entries: Ints) -> tuple[pa.Table, str]:
@@ -38,7 +37,7 @@ def load_tree(rows: pa.Table, parameters: str) -> EnvelopeTree:
     names = ("node_id", "parent", "level", "entry", *_HEADS)
     columns: dict[str, Any] = {name: rows.column(name).to_numpy() for name in names}
     flat, offsets = _flat(rows)
-    columns |= flat | {"offsets": offsets, "value_low": _NO_VALUES, "value_high": _NO_VALUES}
+    columns |= flat | {"offsets": offsets}
     given = json.loads(parameters)
     given.pop("labels", None)  # of a SUBSEQUENCE tree: see index_partitions
     return from_rows(TreeRows(columns, given))
@@ -78,7 +77,7 @@ def may_fit(roots: pa.Table, data: SequenceSet) -> npt.NDArray[np.bool_]:
         positions[name] = flat[name]
     parameters = Parameters()
     boxes, _ = named_boxes(data, None, parameters)
-    return _table(Boxes(heads, positions, np.zeros(0, VALUE)), boxes, int(parameters.relation))
+    return _table(Boxes(heads, positions), boxes, int(parameters.relation))
 
 
 @kernel

@@ -62,7 +62,8 @@ def run(spark: SparkSession, config: Config) -> RunReport:
         version = tables.version("paths")
         ids = joined_tables(tables)
         joined = newest_join(tables, index, ids)
-        report.counts = {"partitions": len(index.partitions), "partitions read": 0, "new path branches": 0}
+        report.counts = {"partitions": len(index.partitions), "partitions read": 0, "pairs routed": 0}
+        report.counts["new path branches"] = 0
         if joined and joined[:3] == (index.build, index.inputs["profiles"], version):
             return report.nothing_to_do()
         paths, counts = _paths(tables, version, joined)
@@ -70,11 +71,11 @@ def run(spark: SparkSession, config: Config) -> RunReport:
         joined_build = joined.index_build if joined else 0
         new_branches = _partitions_with_new_branches(tables, index, joined_build)
         routed = route_paths(paths, symbols(tables, index), index.partitions, new_branches)
-        reached = _reached(routed) if counts["new"] or new_branches else set()
+        reached = _reached(routed) if counts["new"] or new_branches else {}
     with report.stage("join"):
         if reached:
             found = path_branches(trees(tables, index, reached), routed, joined_build)
-            report.counts["partitions read"] = len(reached)
+            report.counts |= {"partitions read": len(reached), "pairs routed": sum(reached.values())}
             report.counts["new path branches"] = tables.append_new("path_branches", found)
     with report.stage("commit"):
         _say_joined(tables, index, ids, version)
@@ -183,8 +184,10 @@ def _partitions_with_new_branches(tables: Tables, index: IndexState, joined_buil
     return {row["partition"] for row in read_small(added, MAX_PARTITIONS)}
 
 
-def _reached(routed: DataFrame) -> set[int]:
-    return {row["partition"] for row in read_small(routed.select("partition").distinct(), MAX_PARTITIONS)}
+def _reached(routed: DataFrame) -> dict[int, int]:
+    """Returns the partitions that some path is to meet, with how many are."""
+    counted = routed.groupBy("partition").agg(sf.count("*").alias("paths"))
+    return {row["partition"]: row["paths"] for row in read_small(counted, MAX_PARTITIONS)}
 
 
 def _say_joined(tables: Tables, index: IndexState, ids: JoinedTables, paths_version: int) -> None:

@@ -24,6 +24,7 @@ from winnow.jobs.join_paths import require_joined
 from winnow.jobs.match_tasks import (
     ANSWERS,
     ASKED_COLUMNS,
+    COUNTERS,
     FILE,
     FindWantedPaths,
     MatchEncoded,
@@ -41,6 +42,7 @@ from winnow.tables.small import read_one, read_small
 
 INPUTS = ("encoded_documents", "profiles", "profile_patterns", "paths", "path_branches", "selectivity")
 MAX_SHARD_PROFILES = 500_000  # profiles of one matcher: about 1 GB of a worker's memory, shared by those of a machine
+_COUNTED = {name: name.replace("_", " ") for name in COUNTERS} | {"routed": "pairs routed"}
 _ENCODED = ("document_id", "ingest_date", "paths", "nodes", "spans", "values")
 
 
@@ -103,7 +105,7 @@ def run(spark: SparkSession, config: Config) -> RunReport:
         rows = [_row(date, own, config, inputs, questions) for date, own in work.items()]
         tables.append("runs", _runs(spark, rows), Transaction(f"runs/{config.run_id}"))
         own_rows = tables.read("matches_staged", version=version).where(sf.col("run_id") == config.run_id)
-        report.counts |= totals(own_rows)
+        report.counts |= totals(own_rows) | questions.counts
     report.counts["profiles asked"] = max(questions.profiles_asked.values(), default=0)
     return report
 
@@ -151,8 +153,7 @@ def totals(stage: DataFrame) -> dict[str, int]:
     found = read_one(
         stage.agg(
             sf.count_if(sf.col("shard") == 0).alias("documents"),
-            sf.coalesce(sf.sum("candidates"), sf.lit(0)).alias("candidates"),
-            sf.coalesce(sf.sum("verified"), sf.lit(0)).alias("verified"),
+            *(sf.coalesce(sf.sum(name), sf.lit(0)).alias(_COUNTED[name]) for name in COUNTERS),
             sf.coalesce(sf.sum(sf.size("profiles")), sf.lit(0)).alias("matches"),
             sf.coalesce(sf.sum(sf.size("undecided")), sf.lit(0)).alias("undecided"),
         )
@@ -169,6 +170,11 @@ class Questions:
         self._questions: dict[int | None, Question] = {}
         self._joined = ""
         self.profiles_asked: dict[dt.date, int] = {}
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What was read of the index."""
+        return {}
 
     def answers(self, date: dt.date, new_batches: Sequence[str], asked_since: int | None) -> list[DataFrame]:
         """Returns the answers of new batches to all profiles, and of the others to those that came since."""
@@ -263,18 +269,26 @@ class SequenceQuestions(Questions):
         super().__init__(tables, versions, config)
         self._index, self._directory = sequence_trees.require_sequence_trees(tables, versions)
         versions |= {"envelope_nodes": self._index.nodes_version, "index_partitions": self._index.table_version}
+        self._read: set[int] = set()  # partitions
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {"partitions": len(self._index.partitions), "partitions read": len(self._read)}
 
     def _ask(self, since: int | None) -> Question:
         profiles = self._profiles(since)
         patterns = self._tables.read("profile_patterns", version=self._versions["profile_patterns"])
         own = sequence_trees.wanted_patterns(profiles, patterns)
         pieces = sequence_trees.pieces(own, self._directory).select("xpath_id", "partition").distinct()
+        is_part = since is not None or self._config.only is not None
+        chosen = {row["partition"] for row in read_small(pieces.select("partition").distinct())} if is_part else None
         asked = placed_profiles(profiles, patterns, pieces).groupBy("shard")
         names, shares, _ = self._directory
         write = write_asked_of_trees(self._place, self._config.engine, names, shares)
-        nodes = trees(self._tables, self._index)
+        nodes = trees(self._tables, self._index, chosen)
         written = read_small(asked.cogroup(nodes.groupBy("partition")).applyInArrow(write, FILE))
         by_shard = sorted(written, key=lambda row: row["shard"])
+        self._read |= {row["shard"] for row in by_shard}
         routes = {row["partition"]: row["labels"] for row in self._index.partitions}
         wanted = [routes[row["shard"]] for row in by_shard]
         if since is None and wanted:

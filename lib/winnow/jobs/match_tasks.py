@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from winnow.deciding.limits import EvaluationLimits
     from winnow.encoding import EncodedBatch
+    from winnow.engines.base import Funnel
     from winnow.index.asked_profiles import ReadyProfiles
     from winnow.matcher import BatchMatches
 
@@ -25,9 +26,10 @@ ASKED_COLUMNS = (
 FILE = "shard int, file string, bytes long, profiles long, hybrid long"
 ANSWERS = (
     "document_id string, match_date date, profiles array<long>, witnesses array<string>,"
-    " undecided array<struct<profile_key: long, reason: string, message: string>>, candidates long, verified long"
+    " undecided array<struct<profile_key: long, reason: string, message: string>>, routed long, nodes_stored long,"
+    " nodes_read long, node_pairs long, leaf_pairs long, candidates long, verified long"
 )
-_BYTES, _DOCUMENTS = 4 << 20, 500  # of one call of the kernels
+COUNTERS = ("routed", "nodes_stored", "nodes_read", "node_pairs", "leaf_pairs", "candidates", "verified")
 
 
 def write_asked_profiles(place: Place, engine: str) -> "Callable[[pa.Table, pa.Table], pa.Table]":
@@ -88,8 +90,8 @@ def write_joined_paths(place: Place) -> "Callable[[pa.Table, pa.Table], pa.Table
 class MatchEncoded:
     """The function of `mapInArrow` over rows of encoded_documents: one row of answers for each document.
 
-    With `content` among the columns libxml2 decides what it has to. Documents without an answer are passed
-    over where `only_hits`.
+    With `content` among the columns libxml2 decides what it has to. Where `only_hits`, documents without an answer are
+    passed over, but for one where a whole batch has none: what the batch has cost is in its first row.
     """
 
     place: Place
@@ -112,8 +114,6 @@ class MatchEncoded:
         return _ready[key]
 
     def _answers(self, rows: "pa.RecordBatch", ready: "ReadyProfiles") -> "pa.RecordBatch":
-        import numpy as np
-
         from winnow.index.encoded_rows import decode
 
         matcher = ready.asked.matcher
@@ -122,13 +122,8 @@ class MatchEncoded:
         dates = rows.column(rows.schema.get_field_index("ingest_date"))
         valid = _validity(dates, found, ready)
         answers = _answer_rows(rows, batch, found, valid, ready)
-        if not self.only_hits:
-            return answers
-        undecided = answers.column("undecided").value_lengths().to_numpy(zero_copy_only=False)
-        hits = answers.column("profiles").value_lengths().to_numpy(zero_copy_only=False)
-        import pyarrow as pa
-
-        return answers.filter(pa.array(np.asarray(hits + undecided > 0)))
+        routed = rows.num_rows * len(ready.asked.keys)
+        return _with_counters(_hits(answers) if self.only_hits else answers, found.funnel, routed)
 
 
 _ready: "dict[tuple[str, str], ReadyProfiles]" = {}
@@ -246,17 +241,38 @@ def _answer_rows(
     order = np.lexsort((keys, documents))
     ends = np.concatenate([[0], np.cumsum(np.bincount(documents, minlength=rows.num_rows))]).astype(np.int32)
     offsets = pa.array(ends)
-    counters = np.zeros((2, rows.num_rows), np.int64)
-    counters[:, 0] = found.funnel.candidates, found.funnel.verified  # of the whole batch
     columns = {
         "document_id": rows.column(rows.schema.get_field_index("document_id")),
         "match_date": rows.column(rows.schema.get_field_index("ingest_date")),
         "profiles": pa.ListArray.from_arrays(offsets, pa.array(keys[order])),
         "witnesses": pa.ListArray.from_arrays(offsets, _locations(batch, found.witnesses[valid][order], ready)),
         "undecided": _undecided(rows, found, ready),
-        "candidates": pa.array(counters[0]),
-        "verified": pa.array(counters[1]),
     }
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _hits(answers: "pa.RecordBatch") -> "pa.RecordBatch":
+    """The documents with an answer, or the first one if none has."""
+    import numpy as np
+    import pyarrow as pa
+
+    pairs = sum(
+        answers.column(name).value_lengths().to_numpy(zero_copy_only=False) for name in ("profiles", "undecided")
+    )
+    is_kept: np.ndarray[Any, Any] = np.asarray(pairs) > 0
+    is_kept[:1] |= not is_kept.any()
+    return answers.filter(pa.array(is_kept))
+
+
+def _with_counters(answers: "pa.RecordBatch", funnel: "Funnel", routed: int) -> "pa.RecordBatch":
+    """Adds what the whole batch has cost to its first row, and zeros to the others."""
+    import numpy as np
+    import pyarrow as pa
+
+    counted = {"routed": routed, **funnel._asdict()}
+    columns = {name: answers.column(name) for name in answers.schema.names}
+    for name in COUNTERS:
+        columns[name] = pa.array(np.where(np.arange(answers.num_rows) == 0, counted[name], 0))
     return pa.RecordBatch.from_pydict(columns)
 
 

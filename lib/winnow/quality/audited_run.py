@@ -59,6 +59,11 @@ class AuditedRun:
         """The versions of the tables that the run has read, and of the one that it wrote."""
         return {**self.index.versions, **self.row["inputs"], "matches_staged": self.row["staged_version"]}
 
+    @property
+    def is_routed(self) -> bool:
+        """Whether documents met only those partitions of the profiles that their labels name."""
+        return "index_partitions" in self.row["inputs"]
+
     def read(self, table: str) -> DataFrame:
         """Returns a table as the run has read it: its interval, where the table has intervals."""
         has_dates = any(name.endswith("_date") for name in contract(table).partition_by)

@@ -157,18 +157,27 @@ def _pruning(queries: LakeQueries, date: dt.date, run: RunFacts | None, metrics:
     if run is None:
         return []
     query = """
-        SELECT count(DISTINCT document_id), sum(candidates), sum(verified), sum(len(profiles)) FROM matches_staged
-        WHERE run_id = $1 AND match_date = $2
+        SELECT sum(routed), sum(node_pairs), sum(leaf_pairs), sum(candidates), sum(verified), sum(len(profiles)),
+            sum(nodes_read), sum(nodes_stored)
+        FROM matches_staged WHERE run_id = $1 AND match_date = $2
     """
     rows = queries.all("matches_staged", query, run.run_id, date)
-    asked, candidates, verified, found = (value or 0 for value in rows[0]) if rows else (0, 0, 0, 0)
+    told = [value or 0 for value in rows[0]] if rows else [0] * 8
+    routed, node_pairs, leaf_pairs, candidates, verified, found, nodes_read, nodes_stored = told
     published = queries.one("matches", "SELECT count(*) FROM matches WHERE match_date = $1", date)
     earlier = published - found if run.outcome == "published" else 0
     note = f"{earlier:,} of the date's {published:,} are of earlier runs" if earlier > 0 else ""
-    joined = metrics.get(("join_paths", "new path branches"), 0)
+    joins = {
+        "pairs routed": "paths routed to partitions of branches",
+        "new path branches": "path branches, newly joined",
+    }
+    joined = [Bar(words, metrics.get(("join_paths", name), 0), "of the whole run") for name, words in joins.items()]
+    nodes = f"{nodes_read:,} of {nodes_stored:,} nodes were read, counted in each batch"
+    searched = [Bar("node pairs", node_pairs, nodes), Bar("leaf pairs", leaf_pairs)] if nodes_stored else []
     return [
-        Bar("documents × profiles asked", asked * run.profiles_asked, f"{asked:,} documents"),
-        Bar("path branches, newly joined", joined, "of the whole run"),
+        Bar("documents × profiles asked", run.documents * run.profiles_asked, f"{run.documents:,} documents"),
+        Bar("pairs routed to an index", routed),
+        *(searched or joined),
         Bar("candidates", candidates),
         Bar("verified by kernel or libxml2", verified),
         Bar("matches of this run", found, note),

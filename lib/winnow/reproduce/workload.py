@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from winnow.encoding import Encoder, PathTable, Vocabulary
 from winnow.generate.documents import DocumentMaker, DocumentOptions, make_documents
 from winnow.generate.guide import guide_of_dtd
-from winnow.generate.profiles import ProfileMaker, ProfileOptions, take
+from winnow.generate.profiles import Made, ProfileMaker, ProfileOptions, take
 from winnow.generate.selectivity import Mixture, Targets
 from winnow.generate.sources import dtds_of
 from winnow.generate.values import Values
@@ -42,6 +42,7 @@ class Workload(NamedTuple):
 
 class Prepared(NamedTuple):
     contents: list[bytes]
+    profiles: list[Made]
     patterns: list[Pattern]
     vocabulary: Vocabulary
     paths: PathTable  # all paths of the documents are known: what is measured later is no one's first time
@@ -55,10 +56,10 @@ def prepare(workload: Workload) -> Prepared:
     contents = [content for _, content in make_documents(makers, range(workload.documents))]
     maker = ProfileMaker([guide_of_dtd(dtd, values) for dtd in dtds], workload.walk, SEED)
     mixture = Mixture(maker, workload.profiles, contents[:_SAMPLE], workload.targets)
-    made = take(iter(mixture) if workload.targets.are_set else maker.distinct(), workload.profiles)
+    made = list(take(iter(mixture) if workload.targets.are_set else maker.distinct(), workload.profiles))
     compiled = (compile_profile(each.xpath, dict(each.namespaces)) for each in made)
     patterns = [pattern for each in compiled for pattern in each.alternatives]
-    prepared = Prepared(contents, patterns, mixture.vocabulary, mixture.paths)
+    prepared = Prepared(contents, made, patterns, mixture.vocabulary, mixture.paths)
     encoder = Encoder(mixture.vocabulary, mixture.paths)
     for place in range(0, len(contents), BATCH):
         encoder.encode(contents[place : place + BATCH], values=False)

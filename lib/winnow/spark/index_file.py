@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from winnow.errors import DataError
 
-MAGIC = b"winnow index 1\n\0"
+MAGIC = b"winnow index 2\n\0"
 _HEADER = struct.Struct("<16sqq")  # magic, length of the pickle, number of buffers
 _ALIGNMENT = 64
 _FROM_OUTSIDE = {

@@ -43,7 +43,7 @@ class DocumentSequences(NamedTuple):
 
 
 class _SequenceEngine(Engine):
-    """`compared` says what the last `match` cost."""
+    """`compared` says what the last `match` cost, `nodes_read` how many nodes of the tree it looked into."""
 
     _noted: int  # documents that are looked at together
 
@@ -51,6 +51,7 @@ class _SequenceEngine(Engine):
         super().__init__(vocabulary, paths)
         self.index = SequenceIndex(vocabulary)
         self.compared = Counters(*[0] * len(Counters._fields))
+        self.nodes_read = 0
         self._symbols = PathSymbols(paths, vocabulary)
         self._verifier = Verifier(self.store, paths)
 
@@ -63,6 +64,7 @@ class _SequenceEngine(Engine):
             yield rows
         node_pairs, leaf_pairs, compared = place.scratch.tally.tolist()
         stream = data.documents.size
+        self.nodes_read = int(place.scratch.read.sum())
         self.compared = Counters(len(self.index.tree), stream, node_pairs, leaf_pairs, compared, found)
 
     def document_sequences(self, batch: EncodedBatch) -> DocumentSequences:
@@ -86,7 +88,15 @@ class _SequenceEngine(Engine):
         # Of a profile's patterns the first one gives the witness: their order must not be that of the tree.
         order = np.argsort(documents.astype(np.int64) << 32 | patterns)
         funnel = self._funnel(
-            batch, branches=len(self.index.tree), candidates=count, verified=count, matches=documents.size
+            batch,
+            branches=len(self.index.tree),
+            candidates=count,
+            verified=count,
+            matches=documents.size,
+            nodes_stored=self.index.packed.level.size,
+            nodes_read=self.nodes_read,
+            node_pairs=self.compared.node_pairs,
+            leaf_pairs=self.compared.leaf_pairs,
         )
         return Matches(documents[order], patterns[order], proofs[order], funnel)
 
@@ -120,7 +130,7 @@ class BatchBoxFilter(_SequenceEngine):
 
     def _find(self, place: Place, data: DocumentSequences) -> Iterator[Ints]:
         documents = build_data_tree(data.sequences, place.given.columns)
-        offsets, tops = starting_points(place.tree, documents, place.scratch.tally)
+        offsets, tops = starting_points(place.tree, documents, place.scratch)
         for node in documents.lowest:
             first = documents.first[node]
             members = documents.order[first : first + documents.counts[node]]
