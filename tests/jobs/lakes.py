@@ -9,9 +9,10 @@ import deltalake
 import pyarrow as pa
 from lxml import etree
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
 
 from checksums import Checksum, checksum
-from winnow.generate.sample import write_sample
+from winnow.generate.sample import make_profiles, write_sample
 from winnow.jobs import ingest_documents, ingest_profiles
 from winnow.jobs import run as pipeline
 from winnow.jobs.report import RunReport
@@ -19,6 +20,24 @@ from winnow.tables import Lake
 
 FIRST, SECOND = dt.date(2026, 11, 15), dt.date(2026, 11, 16)
 SOURCES = {"documents", "document_sources", "quarantine", "profiles", "rejected_profiles", "profile_patterns"}
+# Tables without what names the run and not the answer, by volatile columns.
+CONTENT: dict[str, tuple[str, ...]] = {
+    "documents": (),
+    "document_sources": (),
+    "quarantine": (),
+    "profiles": (),
+    "rejected_profiles": (),
+    "encoded_documents": ("batch",),
+    "paths": (),
+    "document_samples": ("batch",),
+    "selectivity": (),
+    "profile_patterns": (),
+    "patterns": (),
+    "branches": (),
+    "path_branches": (),
+    "matches": ("run_id",),
+    "undecided": ("run_id",),
+}
 DESKS = ("desk/0", "../etc/passwd", "etc-passwd-7fef78f5")  # destinations; the last two once shared a file name
 Pairs = set[tuple[str, str]]
 
@@ -38,6 +57,11 @@ def declare(spark: SparkSession, lake: Lake, folder: Path, profiles: list[dict[s
     file = folder / "profiles.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in profiles))
     ingest_profiles.run(spark, ingest_profiles.Config(lake=lake, file=str(file), retire_missing=True))
+
+
+def declare_for_desks(spark: SparkSession, lake: Lake, folder: Path) -> None:
+    profiles = make_profiles(30, seed=2)
+    declare(spark, lake, folder, [{**row, "destination": DESKS[k % 3]} for k, row in enumerate(profiles)])
 
 
 def run(spark: SparkSession, lake: Lake, *dates: dt.date, **options: object) -> dict[str, RunReport]:
@@ -78,6 +102,16 @@ def answers(lake: Lake) -> dict[str, Checksum]:
     sent: pa.Table = deltalake.DeltaTable(f"{lake.location}/deliveries").to_pyarrow_table()
     sent = sent.group_by(["match_date", "destination"]).aggregate([("matches", "sum")])  # a row for each publication
     return {"matches": checksum(matches.drop(["run_id"])), "deliveries": checksum(sent)}
+
+
+def contents(spark: SparkSession, lake: Lake) -> dict[str, Checksum]:
+    """Checksums of all tables that say the same after every way to the same answers, read by the session."""
+    tables = lake.open(spark)
+    found = {}
+    for name, volatile in CONTENT.items():
+        found[name] = checksum(tables.read(name).drop(*volatile).toArrow())
+    sent = tables.read("deliveries").groupBy("match_date", "destination").agg(sf.sum("matches").alias("matches"))
+    return found | {"deliveries": checksum(sent.toArrow())}
 
 
 def from_scratch(

@@ -69,9 +69,10 @@ def reports(args: argparse.Namespace) -> "Iterator[RunReport]":
         given = {name: getattr(args, name) for name in names}
         yield ingest_again.run(session_of(args), ingest_again.Config(lake=lake_of(args), **given))
     elif args.kind == "documents":
-        from winnow.ingest.sources import require_input
+        from winnow.ingest.sources import is_remote, require_input
 
-        require_input(args.paths)  # before Spark, which takes seconds
+        # Before Spark, which takes seconds; other stores are looked at where they are read.
+        require_input(path for path in args.paths if not is_remote(path))
         from winnow.jobs import ingest_documents
 
         lake = lake_of(args)

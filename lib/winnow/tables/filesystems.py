@@ -1,8 +1,10 @@
 """Any file system that pyarrow reads, by address, with its arguments given once.
 
-Workers open files by themselves and do not see a session's `fs.s3a.*` settings, so credentials travel with the task.
+Workers open files by themselves and do not see a session's `fs.s3a.*` settings, so credentials travel with the task, or
+are in the environment of their machine (`AWS_*`).
 """
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,9 +25,20 @@ def filesystem_of(uri: str, options: Mapping[str, Any]) -> tuple[Any, str]:
         return pafs.LocalFileSystem(), str(Path(uri).absolute())
     hint = "a folder, s3://bucket/folder, gs://…, or another address that pyarrow.fs reads"
     try:
-        if options and uri.startswith("s3://"):
-            return pafs.S3FileSystem(**options), uri.removeprefix("s3://").rstrip("/")
+        if uri.startswith("s3://") and (given := options or _s3_of_environment()):
+            return pafs.S3FileSystem(**given), uri.removeprefix("s3://").rstrip("/")
         filesystem, folder = pafs.FileSystem.from_uri(uri)
     except (OSError, ValueError, TypeError) as error:  # ArrowInvalid is a ValueError
         raise UsageError("bad_place", f"cannot use {uri!r}: {error}", hint=hint) from error
     return filesystem, folder.rstrip("/")
+
+
+def _s3_of_environment() -> dict[str, str]:
+    """Region and endpoint: pyarrow alone would ask Amazon for the region of a bucket."""
+    scheme, _, host = os.environ.get("AWS_ENDPOINT_URL", "").rpartition("://")
+    named = {
+        "region": os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION"),
+        "endpoint_override": host,
+        "scheme": scheme,
+    }
+    return {name: value for name, value in named.items() if value}
