@@ -131,10 +131,9 @@ def test_airflow_answers_a_date_through_the_server(deployment: Deployment, tmp_p
     )
     landing = environment["WINNOW_LANDING"].removeprefix("s3a://")
     pafs.copy_files(str(sample.documents), f"{landing}/{DATE}", destination_filesystem=s3)
-    profiles = Path(environment["WINNOW_PROFILES"])
-    profiles.mkdir(parents=True)
     rows: list[dict[str, Any]] = [*make_profiles(20, seed=1), {"profile_id": "all", "xpath": "/*"}]
-    (profiles / "profiles.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with s3.open_output_stream(f"{landing}/profiles/profiles.jsonl") as out:
+        out.write("".join(json.dumps(row) + "\n" for row in rows).encode())
     airflow(deployment, "db", "migrate")
     airflow(deployment, "pools", "import", str(INFRA / "airflow" / "pools.json"))
     for dag, conf in (

@@ -142,8 +142,6 @@ def test_kubernetes_objects_know_each_other(kubernetes: list[Json]) -> None:
                 ref = entry.get("valueFrom", {}).get("secretKeyRef")
                 assert ref is None or ref["key"] in keys[ref["name"]]
     (values,) = load(INFRA / "kubernetes" / "airflow-values.yaml")[0]
-    (volume,) = values["scheduler"]["extraVolumes"]
-    assert ("PersistentVolumeClaim", volume["persistentVolumeClaim"]["claimName"]) in known
     assert all(secret["secretKey"] in keys[secret["secretName"]] for secret in values["secret"])
     assert values["airflowVersion"] == locked("airflow.txt", "apache-airflow")
 

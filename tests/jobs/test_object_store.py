@@ -67,7 +67,7 @@ def expected(spark: SparkSession, published_lake: Lake) -> dict[str, object]:
 def prepare(bucket: str, name: str, published_lake: Lake) -> Lake:
     """A lake on S3 with documents and profiles of two dates; nothing is encoded."""
     s3 = pafs.S3FileSystem(region="us-east-1", endpoint_override=os.environ["AWS_ENDPOINT_URL"])
-    for table in SOURCES - {"profile_patterns"}:
+    for table in SOURCES:
         source = published_lake.folder / table
         if source.is_dir():
             target = f"landing/{name}/{table}"
@@ -100,7 +100,9 @@ def test_everything_through_one_server(
     winnow(lake, "ingest", "documents", str(sample.documents), "--date", str(FIRST), master=server)
     words = ("ingest", "documents", str(sample.container), "--record-tag", "trade", "--date", str(SECOND))
     winnow(lake, *words, master=server)
-    winnow(lake, "ingest", "profiles", str(inputs / "profiles.jsonl"), master=server)
+    s3 = pafs.S3FileSystem(region="us-east-1", endpoint_override=os.environ["AWS_ENDPOINT_URL"])
+    pafs.copy_files(str(inputs / "profiles.jsonl"), "landing/in/profiles.jsonl", destination_filesystem=s3)
+    winnow(lake, "ingest", "profiles", "s3a://landing/in/profiles.jsonl", master=server)
     told = winnow(lake, *RUN, master=server)
     assert "report: s3a://landing/whole/_reports/" in told
     assert contents(session, lake) == expected
@@ -128,7 +130,6 @@ def test_everything_through_one_server(
     assert "another_writer" in refused
     assert "send all jobs to one Spark Connect server" in refused
     assert lake.open(session).version("profiles") == before
-    s3 = pafs.S3FileSystem(region="us-east-1", endpoint_override=os.environ["AWS_ENDPOINT_URL"])
     marks = [info.base_name for info in s3.get_file_info(pafs.FileSelector(f"landing/whole/{CLAIMS}")) if info.is_file]
     assert [mark.partition(".")[2] for mark in marks] == ["holding"]
     winnow(lake, "ingest", "profiles", str(profiles), master=server)

@@ -28,7 +28,9 @@ FEW = 100  # profiles of the first backfill: what a session loads once is paid f
 FLOORS = 2  # of which the lower one counts: the other may pay for what is loaded once
 
 
-def run(folder: Path, *, documents: int, profiles: int, added: int, master: str) -> dict[str, Any]:
+def run(
+    folder: Path, *, documents: int, profiles: int, added: int, master: str, usual: int | None = None
+) -> dict[str, Any]:
     from winnow.jobs import ingest_documents, ingest_profiles
     from winnow.jobs import run as pipeline
     from winnow.query.stored_tables import table_states
@@ -38,7 +40,7 @@ def run(folder: Path, *, documents: int, profiles: int, added: int, master: str)
     place = (folder / "lake-pipeline").absolute()
     shutil.rmtree(place, ignore_errors=True)
     lake = Lake(str(place))
-    first, few, more = write_profiles(folder, (profiles, profiles + FEW, profiles + FEW + added))
+    first, few, more = write_profiles(folder, (profiles, profiles + FEW, profiles + FEW + added), usual)
     parsing = parse_all(inputs)
     seconds, spark = _timed(lambda: open_session(master=master))
     result: dict[str, Any] = {"session_seconds": seconds, "master": master, "profiles": profiles}

@@ -80,9 +80,11 @@ def reports(args: argparse.Namespace) -> "Iterator[RunReport]":
         yield ingest_documents.run(session_of(args), documents)
     else:
         from winnow.ingest.profiles import require_profile_file
+        from winnow.ingest.sources import is_remote
         from winnow.jobs import ingest_profiles
 
-        require_profile_file(args.file)
+        if not is_remote(args.file):
+            require_profile_file(args.file)
         lake = lake_of(args)
         profiles = ingest_profiles.Config(
             lake=lake, file=args.file, retire_missing=args.retire_missing, again=args.again

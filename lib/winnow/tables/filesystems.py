@@ -5,7 +5,10 @@ are in the environment of their machine (`AWS_*`).
 """
 
 import os
-from collections.abc import Mapping
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +34,27 @@ def filesystem_of(uri: str, options: Mapping[str, Any]) -> tuple[Any, str]:
     except (OSError, ValueError, TypeError) as error:  # ArrowInvalid is a ValueError
         raise UsageError("bad_place", f"cannot use {uri!r}: {error}", hint=hint) from error
     return filesystem, folder.rstrip("/")
+
+
+@contextmanager
+def local_file(place: str, options: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the path of a file; of one that is elsewhere, the path of a copy, which goes again.
+
+    Raises:
+        UsageError: there is no such file.
+    """
+    if "://" not in place:
+        yield place
+        return
+    filesystem, path = filesystem_of(place, options)
+    with tempfile.TemporaryDirectory(prefix="winnow-") as folder:
+        copy = Path(folder, path.rpartition("/")[2])
+        try:
+            with filesystem.open_input_stream(path, compression=None) as source, copy.open("wb") as out:
+                shutil.copyfileobj(source, out)
+        except OSError as error:
+            raise UsageError("no_input", f"cannot read {place!r}: {error}", hint="is the address right?") from error
+        yield str(copy)
 
 
 def _s3_of_environment() -> dict[str, str]:
