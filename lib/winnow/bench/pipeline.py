@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from winnow.bench.floor import write_floor
-from winnow.bench.memory import PeakMemory
 from winnow.bench.parsing import parse_all
+from winnow.bench.processes import ProcessWatch
 from winnow.bench.small_date import measure_small_dates
 from winnow.bench.synthetic_inputs import write_documents, write_profiles
 from winnow.tables import Lake
@@ -44,7 +44,7 @@ def run(
     parsing = parse_all(inputs)
     seconds, spark = _timed(lambda: open_session(master=master))
     result: dict[str, Any] = {"session_seconds": seconds, "master": master, "profiles": profiles}
-    memory = PeakMemory()
+    processes = ProcessWatch()
     config = ingest_documents.Config(lake=lake, paths=(str(inputs),), date=DATE)
     result["ingest_documents_seconds"], report = _timed(lambda: ingest_documents.run(spark, config))
     result |= {"documents": report.counts["stored"], "megabytes": parsing.bytes / 1e6}
@@ -54,12 +54,12 @@ def run(
 
     def ask(full: bool = False) -> dict[str, Any]:
         jobs: dict[str, Any] = {}
-        memory.take()
+        processes.take()
         asked = pipeline.Config(lake=lake, dates=(DATE,), run_id=pipeline.new_run_id("bench"), full=full)
         began = started = time.perf_counter()
         for report in pipeline.run(spark, asked):
             stages = {f"seconds: {name}": value for name, value in report.seconds.items()}
-            jobs[report.job] = {"seconds": time.perf_counter() - started, **memory.take(), **report.counts, **stages}
+            jobs[report.job] = {"seconds": time.perf_counter() - started, **processes.take(), **report.counts, **stages}
             started = time.perf_counter()
         return {"run_id": asked.run_id, "seconds": time.perf_counter() - began, **jobs}
 
@@ -86,7 +86,7 @@ def run(
         result[name] = {"profiles": new, **ask()}
     result["asking_all_again"] = ask(full=True)
     result["small_date"] = measure_small_dates(spark, lake, folder, DATE + dt.timedelta(days=1))
-    memory.close()
+    processes.close()
     result["client_peak_megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     result["backfill_is_faster_by"] = result["asking_all_again"]["seconds"] / result["backfill"]["seconds"]
     return result

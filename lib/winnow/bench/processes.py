@@ -1,4 +1,7 @@
-"""The memory of Spark's processes while something runs: of the JVM, and of the largest Python worker."""
+"""What Spark's processes take while something runs: CPU time of all, memory of the JVM and of the largest worker.
+
+CPU time says what work costs on a machine that does other things, too; seconds do not.
+"""
 
 import os
 import threading
@@ -10,21 +13,24 @@ _PAUSE = 0.25  # seconds
 _PROC = Path("/proc")
 
 
-class PeakMemory:
-    """Looks at all processes below this one, again and again, until it is closed."""
+class ProcessWatch:
+    """Looks at this process and all below it, again and again, until it is closed."""
 
     def __init__(self) -> None:
         self._peaks: dict[str, float] = {}
+        self._cpu = _cpu_seconds()
         self._done = threading.Event()
         self._lock = threading.Lock()
         threading.Thread(target=self._watch, daemon=True).start()
 
     def take(self) -> dict[str, float]:
-        """Returns the peaks since the last time, in megabytes."""
+        """Returns CPU seconds and peaks in megabytes since the last time."""
         self._look()
+        before, self._cpu = self._cpu, _cpu_seconds()
         with self._lock:
             peaks, self._peaks = self._peaks, {}
-        return {f"peak {what}": megabytes for what, megabytes in sorted(peaks.items())}
+        peaks = {f"peak {what}": megabytes for what, megabytes in sorted(peaks.items())}
+        return {"cpu_seconds": self._cpu - before, **peaks}
 
     def close(self) -> None:
         self._done.set()
@@ -53,6 +59,16 @@ def _descendants(ancestor: int) -> Iterator[int]:
     while found := {process for process, parent in parents.items() if parent in known} - known:
         yield from found
         known |= found
+
+
+def _cpu_seconds() -> float:
+    """CPU time of this process and of all below it, with what those that have ended have left to their parents."""
+    ticks = 0
+    for process in (os.getpid(), *_descendants(os.getpid())):
+        with suppress(OSError):
+            stat = (_PROC / str(process) / "stat").read_text()
+            ticks += sum(map(int, stat.rpartition(")")[2].split()[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _kibibytes(process: int, kind: str) -> int:
