@@ -9,13 +9,13 @@ import deltalake
 import pyarrow as pa
 from lxml import etree
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as sf
 
 from checksums import Checksum, checksum
 from winnow.generate.sample import make_profiles, write_sample
 from winnow.jobs import ingest_documents, ingest_profiles
 from winnow.jobs import run as pipeline
 from winnow.jobs.report import RunReport
+from winnow.query.stored_tables import open_table
 from winnow.tables import Lake
 
 FIRST, SECOND = dt.date(2026, 11, 15), dt.date(2026, 11, 16)
@@ -98,20 +98,24 @@ def reference(lake: Lake) -> Pairs:
 
 def answers(lake: Lake) -> dict[str, Checksum]:
     """Checksums of the result tables, without what names the run and not the answer."""
-    matches = deltalake.DeltaTable(f"{lake.location}/matches").to_pyarrow_table()
-    sent: pa.Table = deltalake.DeltaTable(f"{lake.location}/deliveries").to_pyarrow_table()
-    sent = sent.group_by(["match_date", "destination"]).aggregate([("matches", "sum")])  # a row for each publication
-    return {"matches": checksum(matches.drop(["run_id"])), "deliveries": checksum(sent)}
+    return {"matches": checksum(stored(lake, "matches").drop(["run_id"])), "deliveries": checksum(sent(lake))}
 
 
-def contents(spark: SparkSession, lake: Lake) -> dict[str, Checksum]:
-    """Checksums of all tables that say the same after every way to the same answers, read by the session."""
-    tables = lake.open(spark)
-    found = {}
-    for name, volatile in CONTENT.items():
-        found[name] = checksum(tables.read(name).drop(*volatile).toArrow())
-    sent = tables.read("deliveries").groupBy("match_date", "destination").agg(sf.sum("matches").alias("matches"))
-    return found | {"deliveries": checksum(sent.toArrow())}
+def contents(lake: Lake) -> dict[str, Checksum]:
+    """Checksums of all tables that say the same after every way to the same answers."""
+    found = {name: checksum(stored(lake, name).drop(list(volatile))) for name, volatile in CONTENT.items()}
+    return found | {"deliveries": checksum(sent(lake))}
+
+
+def sent(lake: Lake) -> pa.Table:
+    """Deliveries, of which each publication has rows, by destination."""
+    return stored(lake, "deliveries").group_by(["match_date", "destination"]).aggregate([("matches", "sum")])
+
+
+def stored(lake: Lake, table: str) -> pa.Table:
+    opened = open_table(lake, table)
+    assert opened, table
+    return opened.to_pyarrow_table()
 
 
 def from_scratch(
