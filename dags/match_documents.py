@@ -46,7 +46,7 @@ from winnow.airflow.params import date_param, engine_param, slice_param
 )
 def match_documents() -> None:
     again = "{{ '--full' if params['from'] else '' }}"
-    answer_open_dates(PlanDates(task_id="dates"), match_arguments=["--engine={{ params.engine }}", again])
+    answer_open_dates(PlanDates(task_id="dates"), engine=["--engine={{ params.engine }}"], match_arguments=[again])
 
 
 match_documents()

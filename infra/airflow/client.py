@@ -102,8 +102,19 @@ class Client:
         self._ask("PATCH", _run(dag, run_id), {"state": "failed"})
 
     def clear(self, dag: str, run_id: str) -> None:
-        """Run what failed, and what follows it, again."""
-        self._ask("POST", f"{_run(dag, run_id)}/clear", {"dry_run": False, "only_failed": True})
+        """Run what failed, and what follows it, again.
+
+        SQLite refuses at once to change what the scheduler has changed since it was read, so it is tried three times.
+        """
+        for is_last in (False, False, True):
+            try:
+                self._ask("POST", f"{_run(dag, run_id)}/clear", {"dry_run": False, "only_failed": True})
+            except RestError as error:
+                if is_last or error.status != 500:
+                    raise
+                time.sleep(2)
+            else:
+                return
 
     def xcom(self, dag: str, run_id: str, task: str, key: str = "return_value") -> Any:
         name, index = _task(task)

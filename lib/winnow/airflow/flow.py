@@ -15,14 +15,14 @@ ALL_DATES = "{{ (ti.xcom_pull(task_ids='dates') or []) | sum(start=[]) | join(',
 DATES_OF_SLICE = "{{ ti.xcom_pull(task_ids='dates')[ti.map_index] | join(',') }}"
 
 
-def answer_open_dates(dates: PlanDates, match_arguments: Sequence[str] = ()) -> None:
-    """Wires the jobs behind the task that says which dates are done."""
+def answer_open_dates(dates: PlanDates, engine: Sequence[str] = (), match_arguments: Sequence[str] = ()) -> None:
+    """Wires the jobs behind the task that says which dates are done; `engine` is the argument that names one."""
     with TaskGroup("encode", prefix_group_id=False, tooltip="what is new becomes rows that engines read") as encode:
         WinnowJob(task_id="encode_documents", job="encode_documents", arguments=[RUN_ID], dates=ALL_DATES)
         WinnowJob(task_id="encode_profiles", job="encode_profiles", arguments=[RUN_ID], dates=ALL_DATES)
     with TaskGroup("index", prefix_group_id=False, tooltip="new paths meet branches, once") as index:
         chain(
-            WinnowJob(task_id="build_index", job="build_index", arguments=[RUN_ID], dates=ALL_DATES),
+            WinnowJob(task_id="build_index", job="build_index", arguments=[RUN_ID, *engine], dates=ALL_DATES),
             WinnowJob(task_id="join_paths", job="join_paths", arguments=[RUN_ID], dates=ALL_DATES),
         )
 
@@ -32,7 +32,7 @@ def answer_open_dates(dates: PlanDates, match_arguments: Sequence[str] = ()) -> 
             WinnowJob(
                 task_id="match",
                 job="match_documents",
-                arguments=[RUN_ID, *match_arguments],
+                arguments=[RUN_ID, *engine, *match_arguments],
                 dates=DATES_OF_SLICE,
                 max_active_tis_per_dagrun=1,
                 map_index_template=SPAN,

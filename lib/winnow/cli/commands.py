@@ -58,10 +58,7 @@ GROUPS = {
         "encode-documents": Command("winnow.cli.steps", "documents to rows that engines read, and their paths"),
         "sample-values": Command("winnow.cli.steps", "how rare labels and values are, from a sample of all documents"),
         "encode-profiles": Command("winnow.cli.steps", "profiles to patterns and branches"),
-        "build-index": Command("winnow.cli.steps", "branches to envelope trees in partitions"),
-        "build-sequence-trees": Command(
-            "winnow.cli.steps", "pieces of patterns to the trees of boxfilter and b-boxfilter"
-        ),
+        "build-index": Command("winnow.cli.steps", "branches, or what the engine searches, to trees in partitions"),
         "join-paths": Command("winnow.cli.steps", "new paths with all branches, new branches with all paths"),
         "match-documents": Command("winnow.cli.steps", "answer what is still open, into matches_staged"),
         "publish-matches": Command("winnow.cli.steps", "staged answers to matches and deliveries"),

@@ -37,14 +37,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_interval_arguments(parser)
     else:
         add_metrics_arguments(parser)
-    if name == "match-documents":
+    if name in ("build-index", "match-documents"):
         add_engine_argument(parser)
+    if name == "match-documents":
         parser.add_argument("--full", action="store_true", help="ask everything again")
     if name == "publish-matches":
         parser.add_argument("--run", help="the run that staged the answers (default: the newest one of each date)")
         parser.add_argument("--audited", action="store_true", help="only what the quality gate has let through")
         parser.add_argument("--unpublished", action="store_true", help="nothing is done where nothing waits")
-    if name in ("build-index", "build-sequence-trees"):
+    if name == "build-index":
         parser.add_argument("--rebuild", action="store_true", help="pack everything anew under the next index version")
     if name == "maintain":
         parser.add_argument("--table", action="append", default=[], help="only this one; may be repeated")
@@ -100,15 +101,12 @@ def _encode_profiles(args: argparse.Namespace, spark: "SparkSession", lake: "Lak
 
 
 def _build_index(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
-    from winnow.jobs import build_index as job
+    from winnow.jobs import build_index, build_sequence_trees
 
-    yield job.run(spark, job.Config(lake=lake, run_id=args.run_id, rebuild=args.rebuild))
-
-
-def _build_sequence_trees(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
-    from winnow.jobs import build_sequence_trees as job
-
-    yield job.run(spark, job.Config(lake=lake, run_id=args.run_id, rebuild=args.rebuild))
+    if args.engine in build_sequence_trees.ENGINES:
+        own = build_sequence_trees.Config(lake=lake, run_id=args.run_id, rebuild=args.rebuild)
+        yield build_sequence_trees.run(spark, own)
+    yield build_index.run(spark, build_index.Config(lake=lake, run_id=args.run_id, rebuild=args.rebuild))
 
 
 def _join_paths(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
@@ -118,14 +116,11 @@ def _join_paths(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -
 
 
 def _match_documents(args: argparse.Namespace, spark: "SparkSession", lake: "Lake") -> Reports:
-    from winnow.jobs import build_sequence_trees
     from winnow.jobs import match_documents as job
 
     dates = dates_and_pending(args, spark, lake)
     if not dates:
         return
-    if args.engine in build_sequence_trees.ENGINES:
-        yield build_sequence_trees.run(spark, build_sequence_trees.Config(lake=lake, run_id=args.run_id))
     yield job.run(spark, job.Config(lake=lake, dates=dates, run_id=args.run_id, engine=args.engine, full=args.full))
 
 
@@ -167,7 +162,6 @@ _STEPS: dict[str, Callable[[argparse.Namespace, "SparkSession", "Lake"], Reports
     "sample-values": _sample_values,
     "encode-profiles": _encode_profiles,
     "build-index": _build_index,
-    "build-sequence-trees": _build_sequence_trees,
     "join-paths": _join_paths,
     "maintain": _maintain,
 }

@@ -12,7 +12,7 @@ import numpy as np
 
 from winnow.arrays.column import Column
 from winnow.arrays.kernel import kernel
-from winnow.arrays.types import Bytes, Flags, Ints, Longs
+from winnow.arrays.types import Bytes, Ints, Longs
 from winnow.encoding.vocabulary import Vocabulary
 from winnow.patterns.twigs import ANY_ATTRIBUTE, ANY_ELEMENT
 
@@ -69,13 +69,6 @@ def bytes_code(seed: Any, data: Bytes, start: int, end: int) -> Any:
             code = mix(code, np.int64(word))
             word, filled = np.uint64(0), 0
     return mix(code, np.int64(word))
-
-
-@kernel
-def add_column(codes: Longs, data: Bytes, ends: Ints, is_null: Flags) -> None:
-    """The running codes of rows, and one more column of them: the texts `data[ends[k]:ends[k + 1]]`."""
-    for k in range(codes.size):
-        codes[k] = mix(codes[k], -1) if is_null[k] else bytes_code(codes[k], data, ends[k], ends[k + 1])
 
 
 @kernel

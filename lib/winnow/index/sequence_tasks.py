@@ -79,7 +79,7 @@ def access_pieces(batches: Iterable[pa.RecordBatch], *, labels: SequenceLabels) 
         index.place()
         if len(index.labels) > known:
             words = f"{len(index.labels) - known} labels of patterns are not in the index"
-            raise DataError("index_stale", words, hint="run `winnow build-sequence-trees` first")
+            raise DataError("index_stale", words, hint="run `winnow build-index --engine boxfilter` first")
         access = index.access[ids].astype(np.int64)
         boxes = index.boxes(access)
         ends = pa.array(boxes.offsets.astype(np.int32))
@@ -145,7 +145,7 @@ def ask_of_tree(rows: pa.Table, tree: pa.Table, engine: str, labels: SequenceLab
     narrow = narrow_nodes(held)
     if narrow:
         words = f"the envelope of node {narrow[0]} of partition {partition} does not cover what is below it"
-        raise DataError("index_damaged", words, hint="run `winnow build-sequence-trees --rebuild`")
+        raise DataError("index_damaged", words, hint="run `winnow build-index --engine boxfilter --rebuild`")
     names = stored_entries(tree).names
     ids = sequence_ids(index, matcher.vocabulary)
     place = find(ids, names)
@@ -153,7 +153,7 @@ def ask_of_tree(rows: pa.Table, tree: pa.Table, engine: str, labels: SequenceLab
     missing = wanted[np.isin(wanted, place, invert=True)]
     if missing.size:
         words = f"partition {partition} lacks {missing.size} pieces of profiles that are asked"
-        raise DataError("index_stale", words, hint="run `winnow build-sequence-trees` first")
+        raise DataError("index_stale", words, hint="run `winnow build-index --engine boxfilter` first")
     # Pieces of profiles that are not asked stay in the tree under numbers that nothing waits for.
     others = np.flatnonzero(place < 0)
     place[others] = ids.size + np.arange(others.size)

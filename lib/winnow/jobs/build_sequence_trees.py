@@ -109,16 +109,16 @@ def require_sequence_trees(tables: Tables, versions: Mapping[str, int]) -> tuple
     index = index_state(tables, SUBSEQUENCE)
     if index is None:
         where = f"there are no trees over pieces of patterns in {tables.lake.location}"
-        raise DataError("index_missing", where, hint="run `winnow build-sequence-trees` first")
+        raise DataError("index_missing", where, hint="run `winnow build-index --engine boxfilter` first")
     for name in INPUTS:
         if index.inputs[name] != versions[name]:
             words = f"the trees over pieces are of version {index.inputs[name]} of {name}, asked is {versions[name]}"
             if index.inputs[name] > versions[name]:
                 raise TransientError("index_moved", words, hint="plan the run again")
-            raise DataError("index_stale", words, hint="run `winnow build-sequence-trees` first")
+            raise DataError("index_stale", words, hint="run `winnow build-index --engine boxfilter` first")
     damaged = _damaged(tables, index)
     if damaged:
-        raise DataError("index_damaged", damaged, hint="run `winnow build-sequence-trees --rebuild`")
+        raise DataError("index_damaged", damaged, hint="run `winnow build-index --engine boxfilter --rebuild`")
     return index, _directory(tables, index)
 
 
