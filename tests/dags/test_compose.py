@@ -4,6 +4,7 @@ Names of hosts become loopback, and `/opt/winnow` this checkout. Of its neighbou
 Postgres SQLite. Airflow's tasks then are clients of the Connect server, with the connection that Compose gives them.
 """
 
+import base64
 import json
 import os
 import re
@@ -52,7 +53,10 @@ class Deployment:
             "s3a://winnow/": "s3a://landing/winnow/",  # the bucket of this server
         }
         self._given = {name: secrets.token_hex(8) for name in re.findall(r"\$\{(\w+):", COMPOSE.read_text())}
-        self._given["WINNOW_START"] = "2026-01-01"
+        self._given |= {
+            "WINNOW_START": "2026-01-01",
+            "FERNET_KEY": base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
+        }
         (folder / "conf").mkdir()
         for file in (INFRA / "spark" / "cluster").iterdir():
             (folder / "conf" / file.name).write_text(self.here(file.read_text()))
@@ -65,7 +69,7 @@ class Deployment:
         """Returns a text of the file with the places and secrets of this machine."""
         longest_first = sorted(self._replaced, key=len, reverse=True)
         text = re.sub("|".join(map(re.escape, longest_first)), lambda found: self._replaced[found[0]], text)
-        return re.sub(r"\$\{(\w+):[^}]*\}", lambda found: self._given[found[1]], text)
+        return re.sub(r"\$\{(\w+):[^}]*\}", lambda found: self._given.get(found[1], found[0]), text)
 
     def environment(self, name: str) -> dict[str, str]:
         """What a container of the service would have: the image's variables, and the service's own."""
