@@ -7,10 +7,10 @@ KEPT := lake landing sample
 PATHS := lib jobs dags tests infra
 COMPILE := .winnow/bootstrap/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url
 
-.PHONY: help setup run up down query test nightly check format bench docs lock clean clean-lakes
+.PHONY: help setup run up down query test s3 nightly check format bench docs lock clean clean-lakes
 
 help: ## list the verbs
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 setup: ## both environments from their locks, the Delta jars, compiled kernels (done by the other verbs too)
 	@infra/setup.sh
@@ -29,6 +29,10 @@ query: setup ## ask the published matches, e.g. make query ARGS="--subscriber de
 
 test: setup check ## lint, types and all tests, quick setting
 	@infra/test.sh
+
+s3: setup ## the pipeline on an S3 server on loopback; gets 640 MB of jars once
+	@WINNOW_JARS=$(CURDIR)/.winnow/jars .venv/bin/winnow setup-jars --s3
+	@WINNOW_S3=1 .venv/bin/python -m pytest tests/jobs/test_object_store.py
 
 nightly: setup ## the tests in their long setting
 	@WINNOW_NIGHTLY=1 infra/test.sh
@@ -58,6 +62,7 @@ docs: setup ## write the table reference anew from the contracts, and the pictur
 
 lock: setup ## resolve the environments anew into infra/requirements/*.txt
 	@for name in bootstrap job airflow cluster; do echo "locking $$name"; $(COMPILE) infra/requirements/$$name.in -o infra/requirements/$$name.txt; done
+	@$(COMPILE) --no-deps infra/requirements/schemas.in -o infra/requirements/schemas.txt
 
 clean: ## remove the environments and what was made for them; lakes and landing folders stay
 	@[ ! -x .venv-airflow/bin/python ] || .venv-airflow/bin/python infra/airflow/supervisor.py down >/dev/null

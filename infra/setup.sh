@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Sets up both environments from their hashed locks, and compiles the kernels for this machine. Safe to run again: each part is skipped when its lock is unchanged.
+# Sets up both environments from their hashed locks, or one of them (--jobs-only, --airflow-only), and compiles the kernels
+# for this machine. Safe to run again: each part is skipped when its lock is unchanged.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -42,12 +43,33 @@ environment() {
     echo "$print" >"$folder/.winnow-stamp"
 }
 
+# with_winnow FOLDER LOCK : the environment, and winnow itself from its sources
+with_winnow() {
+    environment "$1" "$2"
+    if fresh "$1/bin" "$(fingerprint pyproject.toml "$1/.winnow-stamp")" && [ -e "$1/bin/winnow" ]; then return; fi
+    "$uv" pip install --quiet --python "$1/bin/python" --no-deps --no-build-isolation --editable .
+    fingerprint pyproject.toml "$1/.winnow-stamp" >"$1/bin/.winnow-stamp"
+}
+
+# with_kernels : the jobs' environment, with Delta's jars and machine code of the kernels
+with_kernels() {
+    with_winnow .venv infra/requirements/job.txt
+    .venv/bin/winnow setup-jars --verbose >.winnow/jars.log 2>&1 || { tail -20 .winnow/jars.log; die "the jars could not be resolved; the whole log is .winnow/jars.log"; }
+    mapfile -t sources < <(find lib/winnow -name '*.py' | sort)
+    if ! fresh .winnow/kernels "$(fingerprint "${sources[@]}" .venv/.winnow-stamp)"; then
+        .venv/bin/winnow setup-kernels
+        mkdir -p .winnow/kernels
+        fingerprint "${sources[@]}" .venv/.winnow-stamp >.winnow/kernels/.winnow-stamp
+    fi
+}
+
 mkdir -p .winnow
 exec 9>.winnow/setup.lock
 flock 9 # two set-ups at once would tear each other's environment
 
+part=${1:-}
 python=$(find_python)
-check_java
+if [ "$part" != "--airflow-only" ]; then check_java; fi
 export UV_SYSTEM_CERTS=true # trust what the machine trusts, as pip does
 
 uv=.winnow/bootstrap/bin/uv
@@ -58,22 +80,5 @@ if ! fresh .winnow/bootstrap "$(fingerprint infra/requirements/bootstrap.txt)"; 
     fingerprint infra/requirements/bootstrap.txt >.winnow/bootstrap/.winnow-stamp
 fi
 
-environment .venv infra/requirements/job.txt
-if ! fresh .venv/bin "$(fingerprint pyproject.toml .venv/.winnow-stamp)" || [ ! -x .venv/bin/winnow ]; then
-    "$uv" pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation --editable .
-    fingerprint pyproject.toml .venv/.winnow-stamp >.venv/bin/.winnow-stamp
-fi
-.venv/bin/winnow setup-jars --verbose >.winnow/jars.log 2>&1 || { tail -20 .winnow/jars.log; die "the jars could not be resolved; the whole log is .winnow/jars.log"; }
-mapfile -t sources < <(find lib/winnow -name '*.py' | sort)
-if ! fresh .winnow/kernels "$(fingerprint "${sources[@]}" .venv/.winnow-stamp)"; then
-    .venv/bin/winnow setup-kernels
-    mkdir -p .winnow/kernels
-    fingerprint "${sources[@]}" .venv/.winnow-stamp >.winnow/kernels/.winnow-stamp
-fi
-
-[ "${1:-}" = "--jobs-only" ] && exit 0
-environment .venv-airflow infra/requirements/airflow.txt
-if ! fresh .venv-airflow/bin "$(fingerprint pyproject.toml .venv-airflow/.winnow-stamp)"; then
-    "$uv" pip install --quiet --python .venv-airflow/bin/python --no-deps --no-build-isolation --editable .
-    fingerprint pyproject.toml .venv-airflow/.winnow-stamp >.venv-airflow/bin/.winnow-stamp
-fi
+if [ "$part" != "--airflow-only" ]; then with_kernels; fi
+if [ "$part" != "--jobs-only" ]; then with_winnow .venv-airflow infra/requirements/airflow.txt; fi

@@ -42,16 +42,13 @@ def lake(tmp_path: Path) -> str:
 @pytest.fixture(scope="session")
 def published_lake(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> "Lake":
     """Two published dates, for tests that only read; those that change something take `lake_copy`."""
-    from jobs.lakes import DESKS, FIRST, SECOND, declare, ingest_two_dates, run
-    from winnow.generate.sample import make_profiles
+    from jobs.lakes import FIRST, SECOND, declare_for_desks, ingest_two_dates, run
     from winnow.tables import Lake
 
     folder = tmp_path_factory.mktemp("published")
     lake = Lake(str(folder / "lake"))
     ingest_two_dates(spark, lake, folder, documents=40)
-    declare(
-        spark, lake, folder, [{**row, "destination": DESKS[k % 3]} for k, row in enumerate(make_profiles(30, seed=2))]
-    )
+    declare_for_desks(spark, lake, folder)
     run(spark, lake, FIRST, SECOND)
     return lake
 

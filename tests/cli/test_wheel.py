@@ -13,8 +13,8 @@ import pytest
 import winnow
 from conftest import ROOT
 from jobs.slow import NIGHTLY, nightly
+from packages import UV, install_wheel
 
-UV = ROOT / ".winnow" / "bootstrap" / "bin" / "uv"
 PACKAGE = Path(winnow.__file__).parent
 PROGRAM = """
 from pathlib import Path
@@ -32,17 +32,7 @@ def cheap(folder: Path) -> list[Match]:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the environment `v`: the wheel and what it asks for, in the locked versions."""
-    if not UV.exists():
-        pytest.skip("uv comes with `make setup`")
-    folder = tmp_path_factory.mktemp("wheel")
-    build = [UV, "build", "--quiet", "--wheel", "--no-build-isolation", "--python", sys.executable, "-o", folder, ROOT]
-    subprocess.run(build, check=True)
-    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, folder / "v"], check=True)
-    lock = ROOT / "infra" / "requirements" / "job.txt"
-    (wheel,) = folder.glob("*.whl")
-    install = [UV, "pip", "install", "--quiet", "--python", folder / "v" / "bin" / "python", "-c", lock, wheel]
-    subprocess.run(install, check=True)
+    folder = install_wheel(tmp_path_factory.mktemp("wheel"))
     if not NIGHTLY:  # kernels are named by the sources they come from, and these are the same
         (site,) = (folder / "v" / "lib").glob("python3.*/site-packages/winnow")
         for file in PACKAGE.rglob("*.nbc"):

@@ -1,15 +1,20 @@
 """The files under infra/ that only a cluster would read: checked for what can be known without one."""
 
+import ast
 import json
 import re
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from conftest import ROOT
+from jobs.slow import nightly
+from packages import UV
 from winnow.cli.main import COMMANDS
 
 INFRA = ROOT / "infra"
@@ -23,30 +28,6 @@ class Strict(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 print(json.dumps([list(yaml.load_all(open(name), Strict)) for name in sys.argv[1:]], default=str))
 """
-# Of the operator's CRD (v1beta2), what these manifests use: a misspelt field would be dropped without a word.
-APPLICATION = {
-    "type",
-    "pythonVersion",
-    "mode",
-    "sparkVersion",
-    "image",
-    "imagePullPolicy",
-    "mainApplicationFile",
-    "arguments",
-    "timeToLiveSeconds",
-    "restartPolicy",
-    "sparkConf",
-    "driver",
-    "executor",
-}
-POD = {"cores", "memory", "memoryOverhead", "labels", "envFrom", "securityContext"}
-SCHEDULED = {
-    "schedule",
-    "concurrencyPolicy",
-    "successfulRunHistoryLimit",
-    "failedRunHistoryLimit",
-    "template",
-}
 Json = dict[str, Any]
 
 pytestmark = pytest.mark.airflow  # PyYAML is in that environment
@@ -82,7 +63,7 @@ def test_compose_names_only_what_it_has(compose: Json) -> None:
     for name, service in services.items():
         assert service["image"], name
         tag = service["image"].rpartition(":")[2]
-        assert tag != "latest" or service["image"].startswith("winnow:"), name
+        assert tag != "latest" or service["image"].startswith("winnow-"), name
         for needed, how in service.get("depends_on", {}).items():
             assert needed in services, name
             assert how["condition"] != "service_healthy" or "healthcheck" in services[needed], needed
@@ -91,8 +72,11 @@ def test_compose_names_only_what_it_has(compose: Json) -> None:
         assert named <= set(compose["volumes"]), name
         assert set(service.get("secrets", [])) <= set(compose["secrets"]), name
     assert {"api-server", "scheduler", "dag-processor", "triggerer"} <= set(services)
-    built = services["spark-master"]["build"]
-    assert (COMPOSE.parent / built["context"] / built["dockerfile"]).is_file()
+    for name in ("spark-master", "airflow-init"):
+        built = services[name]["build"]
+        dockerfile = (COMPOSE.parent / built["context"] / built["dockerfile"]).read_text()
+        assert f"AS {built['target']}\n" in dockerfile
+        assert services[name]["image"] == f"winnow-{built['target']}:latest"
 
 
 def test_compose_is_reached_only_from_this_machine(compose: Json) -> None:
@@ -121,62 +105,132 @@ def test_compose_by_docker_itself(tmp_path: Path) -> None:
     subprocess.run(command, check=True)
 
 
+def pods(kubernetes: list[Json]) -> list[Json]:
+    """The specifications of all pods, wherever they are in their objects."""
+    found = []
+    for document in kubernetes:
+        spec = document.get("spec", {})
+        spec = spec["jobTemplate"]["spec"] if "jobTemplate" in spec else spec
+        if "template" in spec:
+            found.append(spec["template"]["spec"])
+    return found
+
+
 def test_kubernetes_objects_know_each_other(kubernetes: list[Json]) -> None:
     known = {(document["kind"], document["metadata"].get("name")) for document in kubernetes}
+    keys = {document["metadata"]["name"]: set(document["stringData"]) for document in of_kind(kubernetes, "Secret")}
     for document in kubernetes:
-        assert document["apiVersion"]
         assert re.fullmatch(r"[a-z0-9-]+", document["metadata"].get("name") or document["metadata"]["generateName"])
         assert document["kind"] == "Namespace" or document["metadata"]["namespace"] == "winnow"
-        if document["kind"] == "RoleBinding":
-            assert ("Role", document["roleRef"]["name"]) in known
-            assert all((subject["kind"], subject["name"]) in known for subject in document["subjects"])
-        if document["kind"] == "Secret":
-            assert set(document["stringData"].values()) == {""}, "a secret in git"
-    (values,) = load(INFRA / "kubernetes" / "airflow-values.yaml")[0]
-    volumes = {volume["name"]: volume for volume in values["scheduler"]["extraVolumes"]}
-    assert ("ConfigMap", volumes["spark"]["configMap"]["name"]) in known
-    assert ("PersistentVolumeClaim", volumes["profiles"]["persistentVolumeClaim"]["claimName"]) in known
-    assert ("ServiceAccount", values["scheduler"]["serviceAccount"]["name"]) in known
-    assert values["airflowVersion"] == locked("airflow.txt", "apache-airflow")
-    assert json.loads(values["env"][0]["value"])["extra"]["deploy-mode"] == "client"
-
-
-def applications(kubernetes: list[Json]) -> list[Json]:
-    scheduled = [document["spec"] for document in kubernetes if document["kind"] == "ScheduledSparkApplication"]
-    assert all(set(spec) == SCHEDULED and spec["concurrencyPolicy"] == "Forbid" for spec in scheduled)
-    single = [document["spec"] for document in kubernetes if document["kind"] == "SparkApplication"]
-    return [*(spec["template"] for spec in scheduled), *single]
-
-
-def test_spark_applications(kubernetes: list[Json]) -> None:
-    known = {(document["kind"], document["metadata"].get("name")) for document in kubernetes}
-    (policy,) = [document["spec"] for document in kubernetes if document["kind"] == "NetworkPolicy"]
-    found = applications(kubernetes)
-    assert found
-    for spec in found:
-        assert set(spec) == APPLICATION
-        assert set(spec["driver"]) == POD | {"serviceAccount"}
-        assert set(spec["executor"]) == POD | {"instances"}
-        assert spec["sparkVersion"] == locked("job.txt", "pyspark")
-        assert ("ServiceAccount", spec["driver"]["serviceAccount"]) in known
-        for pod in (spec["driver"], spec["executor"]):
-            assert pod["securityContext"]["runAsNonRoot"]
-            assert policy["podSelector"]["matchLabels"].items() <= pod["labels"].items()
+    for binding in of_kind(kubernetes, "RoleBinding"):
+        assert ("Role", binding["roleRef"]["name"]) in known
+        assert all((subject["kind"], subject["name"]) in known for subject in binding["subjects"])
+    for secret in of_kind(kubernetes, "Secret"):
+        assert set(secret["stringData"].values()) == {""}, "a secret in git"
+    for pod in pods(kubernetes):
+        assert ("ServiceAccount", pod.get("serviceAccountName", "winnow")) in known
+        assert pod["securityContext"]["runAsNonRoot"]
+        for volume in pod.get("volumes", []):
+            assert ("ConfigMap", volume["configMap"]["name"]) in known
+        for container in pod["containers"]:
+            assert not container["securityContext"]["allowPrivilegeEscalation"]
+            assert container["resources"]["limits"]["memory"]
             kinds = {"configMapRef": "ConfigMap", "secretRef": "Secret"}
-            assert all((kinds[kind], ref["name"]) in known for entry in pod["envFrom"] for kind, ref in entry.items())
-        assert all(isinstance(value, str) for value in spec["sparkConf"].values())
+            refs = [(kind, ref["name"]) for entry in container["envFrom"] for kind, ref in entry.items()]
+            assert all((kinds[kind], name) in known for kind, name in refs)
+            for entry in container["env"]:
+                ref = entry.get("valueFrom", {}).get("secretKeyRef")
+                assert ref is None or ref["key"] in keys[ref["name"]]
+    (values,) = load(INFRA / "kubernetes" / "airflow-values.yaml")[0]
+    assert all(secret["secretKey"] in keys[secret["secretName"]] for secret in values["secret"])
+    assert values["airflowVersion"] == locked("airflow.txt", "apache-airflow")
 
 
-def test_their_jobs_and_arguments_exist(kubernetes: list[Json]) -> None:
-    for spec in applications(kubernetes):
-        job = ROOT / spec["mainApplicationFile"].removeprefix("local:///opt/winnow/")
-        called = re.search(r'main\(\["([\w-]+)"', job.read_text())
-        assert called
-        assert called[1] in COMMANDS
-        done = subprocess.run(
-            [ROOT / ".venv" / "bin" / "winnow", called[1], "--help"], capture_output=True, text=True, check=True
-        )
-        assert all(argument.split("=")[0] in done.stdout for argument in spec["arguments"])
+def of_kind(kubernetes: list[Json], kind: str) -> list[Json]:
+    return [document for document in kubernetes if document["kind"] == kind]
+
+
+def test_one_driver_that_only_clients_reach(kubernetes: list[Json]) -> None:
+    (server,) = of_kind(kubernetes, "Deployment")
+    assert server["spec"]["replicas"] == 1
+    assert server["spec"]["strategy"]["type"] == "Recreate"
+    labels = server["spec"]["template"]["metadata"]["labels"]
+    (container,) = server["spec"]["template"]["spec"]["containers"]
+    assert {"startupProbe", "readinessProbe", "livenessProbe"} <= set(container)
+    (service,) = of_kind(kubernetes, "Service")
+    assert service["spec"]["selector"] == server["spec"]["selector"]["matchLabels"] == labels
+    (policy,) = of_kind(kubernetes, "NetworkPolicy")
+    (chosen,) = policy["spec"]["podSelector"]["matchExpressions"]
+    assert labels["app.kubernetes.io/name"] in chosen["values"]
+    assert [rule.get("ports") for rule in policy["spec"]["ingress"]] == [None, [{"port": 15002}]]
+    (spark,) = [config for config in of_kind(kubernetes, "ConfigMap") if config["metadata"]["name"] == "winnow-spark"]
+    assert "name   winnow-executor" in spark["data"]["spark-defaults.conf"]
+    assert "winnow-executor" in chosen["values"]
+
+
+def test_commands_and_arguments_exist(compose: Json, kubernetes: list[Json]) -> None:
+    calls = [container["args"] for pod in pods(kubernetes) for container in pod["containers"]]
+    calls += [service["command"] for service in compose["services"].values() if "winnow" in service.get("command", [])]
+    assert len(calls) == 4
+    for program, command, *arguments in calls:
+        assert program == "winnow"
+        assert command in COMMANDS
+        help_text = [ROOT / ".venv" / "bin" / "winnow", command, "--help"]
+        done = subprocess.run(help_text, capture_output=True, text=True, check=True)
+        assert all(word.split("=")[0] in done.stdout for word in arguments if word.startswith("--"))
+
+
+@nightly
+def test_every_field_is_known(compose: Json, kubernetes: list[Json], tmp_path: Path) -> None:
+    """A misspelt field would be dropped without a word: by Compose's own schema, and by Kubernetes' own client."""
+    packages = tmp_path / "packages"
+    lock = INFRA / "requirements" / "schemas.txt"
+    install = [UV, "pip", "install", "--quiet", "--no-deps", "--require-hashes", "--target", packages, "-r", lock]
+    subprocess.run(install, check=True)
+    schema = json.loads((packages / "compose" / "config" / "compose_spec.json").read_text())
+    named = {name: value for name, value in compose.items() if name != "name"}  # which is younger than this schema
+    jsonschema.Draft7Validator(schema).validate(named)
+    (settings,) = [d for d in of_kind(kubernetes, "ConfigMap") if "executor.yaml" in d["data"]]
+    (tmp_path / "executor.yaml").write_text(settings["data"]["executor.yaml"])
+    for document in [*kubernetes, *load(tmp_path / "executor.yaml")[0]]:
+        version = document["apiVersion"].rpartition("/")[2]
+        require_fields(document, f"{version.capitalize()}{document['kind']}", packages, document["kind"])
+    with pytest.raises(AssertionError, match=r"Service\.spec has no field port"):
+        require_fields({"spec": {"port": 1}}, "V1Service", packages, "Service")
+
+
+def require_fields(value: object, kind: str, packages: Path, where: str) -> None:
+    """A field that the client's model of its object does not have is a mistake, and so is one of another type."""
+    if found := re.fullmatch(r"list\[(\w+)\]", kind):
+        assert isinstance(value, list), where
+        for number, item in enumerate(value):
+            require_fields(item, found[1], packages, f"{where}[{number}]")
+    elif found := re.fullmatch(r"dict\(str, (\w+)\)", kind):
+        assert isinstance(value, dict), where
+        for name, item in value.items():
+            require_fields(item, found[1], packages, f"{where}.{name}")
+    elif kind in {"str", "int", "bool"}:
+        assert isinstance(value, {"str": str, "int": int, "bool": bool}[kind]), f"{where} is no {kind}"
+    elif kind != "object" and not kind.startswith("date"):
+        types, fields = model_of(kind, packages)
+        assert isinstance(value, dict), where
+        for name, item in value.items():
+            assert name in fields, f"{where} has no field {name}"
+            require_fields(item, types[fields[name]], packages, f"{where}.{name}")
+
+
+@cache
+def model_of(kind: str, packages: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """The types of a model of the client, by attribute, and its attributes by their names in YAML."""
+    texts = (file.read_text() for file in (packages / "kubernetes" / "client" / "models").glob("*.py"))
+    text = next(text for text in texts if f"class {kind}(" in text)
+    (model,) = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
+    found = {
+        node.targets[0].id: ast.literal_eval(node.value)
+        for node in model.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Dict)
+    }
+    return found["openapi_types"], {name: attribute for attribute, name in found["attribute_map"].items()}
 
 
 def test_spark_defaults() -> None:

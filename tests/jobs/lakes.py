@@ -11,14 +11,33 @@ from lxml import etree
 from pyspark.sql import SparkSession
 
 from checksums import Checksum, checksum
-from winnow.generate.sample import write_sample
+from winnow.generate.sample import make_profiles, write_sample
 from winnow.jobs import ingest_documents, ingest_profiles
 from winnow.jobs import run as pipeline
 from winnow.jobs.report import RunReport
+from winnow.query.stored_tables import open_table
 from winnow.tables import Lake
 
 FIRST, SECOND = dt.date(2026, 11, 15), dt.date(2026, 11, 16)
 SOURCES = {"documents", "document_sources", "quarantine", "profiles", "rejected_profiles", "profile_patterns"}
+# Tables without what names the run and not the answer, by volatile columns.
+CONTENT: dict[str, tuple[str, ...]] = {
+    "documents": (),
+    "document_sources": (),
+    "quarantine": (),
+    "profiles": (),
+    "rejected_profiles": (),
+    "encoded_documents": ("batch",),
+    "paths": (),
+    "document_samples": ("batch",),
+    "selectivity": (),
+    "profile_patterns": (),
+    "patterns": (),
+    "branches": (),
+    "path_branches": (),
+    "matches": ("run_id",),
+    "undecided": ("run_id",),
+}
 DESKS = ("desk/0", "../etc/passwd", "etc-passwd-7fef78f5")  # destinations; the last two once shared a file name
 Pairs = set[tuple[str, str]]
 
@@ -38,6 +57,11 @@ def declare(spark: SparkSession, lake: Lake, folder: Path, profiles: list[dict[s
     file = folder / "profiles.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in profiles))
     ingest_profiles.run(spark, ingest_profiles.Config(lake=lake, file=str(file), retire_missing=True))
+
+
+def declare_for_desks(spark: SparkSession, lake: Lake, folder: Path) -> None:
+    profiles = make_profiles(30, seed=2)
+    declare(spark, lake, folder, [{**row, "destination": DESKS[k % 3]} for k, row in enumerate(profiles)])
 
 
 def run(spark: SparkSession, lake: Lake, *dates: dt.date, **options: object) -> dict[str, RunReport]:
@@ -74,10 +98,24 @@ def reference(lake: Lake) -> Pairs:
 
 def answers(lake: Lake) -> dict[str, Checksum]:
     """Checksums of the result tables, without what names the run and not the answer."""
-    matches = deltalake.DeltaTable(f"{lake.location}/matches").to_pyarrow_table()
-    sent: pa.Table = deltalake.DeltaTable(f"{lake.location}/deliveries").to_pyarrow_table()
-    sent = sent.group_by(["match_date", "destination"]).aggregate([("matches", "sum")])  # a row for each publication
-    return {"matches": checksum(matches.drop(["run_id"])), "deliveries": checksum(sent)}
+    return {"matches": checksum(stored(lake, "matches").drop(["run_id"])), "deliveries": checksum(sent(lake))}
+
+
+def contents(lake: Lake) -> dict[str, Checksum]:
+    """Checksums of all tables that say the same after every way to the same answers."""
+    found = {name: checksum(stored(lake, name).drop(list(volatile))) for name, volatile in CONTENT.items()}
+    return found | {"deliveries": checksum(sent(lake))}
+
+
+def sent(lake: Lake) -> pa.Table:
+    """Deliveries, of which each publication has rows, by destination."""
+    return stored(lake, "deliveries").group_by(["match_date", "destination"]).aggregate([("matches", "sum")])
+
+
+def stored(lake: Lake, table: str) -> pa.Table:
+    opened = open_table(lake, table)
+    assert opened, table
+    return opened.to_pyarrow_table()
 
 
 def from_scratch(

@@ -10,8 +10,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.request import Request, urlopen
 
@@ -21,15 +22,18 @@ from winnow.tables.connect_server import TOKEN, server_command, server_environme
 
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 WORKERS = 2
+_LOOPBACK = ("--host", "127.0.0.1", "--webui-port", "0")
 DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL", "--")
 
 
 @contextmanager
-def connect_server(folder: Path, *, master: str = "local[2]") -> Iterator[str]:
+def connect_server(
+    folder: Path, *, master: str = "local[2]", settings: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """Yields the address of a new server, its token included."""
     port, token = free_port(), secrets.token_hex(16)
-    settings = {"spark.sql.warehouse.dir": str(folder / "warehouse"), "spark.driver.memory": "2g"}
-    command = server_command(port, master=master, settings=settings)
+    own = {"spark.sql.warehouse.dir": str(folder / "warehouse"), "spark.driver.memory": "2g"}
+    command = server_command(port, master=master, settings={**own, **(settings or {})})
     log, environment = folder / "connect.log", server_environment()
     with process_of(log, command, **environment, **{TOKEN: token}) as process:
         wait_for_port(port, process, log)
@@ -39,28 +43,45 @@ def connect_server(folder: Path, *, master: str = "local[2]") -> Iterator[str]:
 @contextmanager
 def standalone_cluster(folder: Path) -> Iterator[str]:
     """Yields the address of one master with two workers of one core."""
-    with cluster_and_workers(folder) as (address, _):
-        yield address
+    with cluster(folder) as started:
+        yield started.address
+
+
+@dataclass
+class Cluster:
+    """A master and its workers. Each worker has folders of its own, as machines have."""
+
+    address: str
+    folder: Path
+    processes: ExitStack
+    workers: list["subprocess.Popen[bytes]"] = field(default_factory=list)
+
+    def add_worker(self) -> Path:
+        """Starts one more worker of one core; returns its folder, in which each application has one."""
+        number = len(self.workers)
+        log, own = self.folder / f"worker{number}.log", self.folder / f"machine{number}"
+        own.mkdir()
+        options = ("--cores", "1", "--memory", "2g", "--work-dir", str(own / "work"), self.address)
+        environment = {"WINNOW_CACHE": str(own / "cache"), "SPARK_LOCAL_DIRS": str(own / "scratch")}
+        worker = running(log, "org.apache.spark.deploy.worker.Worker", *_LOOPBACK, *options, **environment)
+        process = self.processes.enter_context(worker)
+        wait_for_words(log, "Successfully registered", process)
+        self.workers.append(process)
+        return own
 
 
 @contextmanager
-def cluster_and_workers(folder: Path) -> Iterator[tuple[str, list["subprocess.Popen[bytes]"]]]:
-    """Yields the address of a cluster, and its workers' processes."""
+def cluster(folder: Path, workers: int = WORKERS) -> Iterator[Cluster]:
+    """Yields a standalone cluster on loopback."""
     port = str(free_port())
-    address = f"spark://127.0.0.1:{port}"
-    common = ("--host", "127.0.0.1", "--webui-port", "0")
-    workers: list[subprocess.Popen[bytes]] = []
-    with ExitStack() as cluster:
-        log = folder / "master.log"
-        process = cluster.enter_context(running(log, "org.apache.spark.deploy.master.Master", *common, "--port", port))
-        wait_for_words(log, "New state: ALIVE", process)
-        for number in range(WORKERS):
-            log = folder / f"worker{number}.log"
-            options = (*common, "--cores", "1", "--memory", "2g", "--work-dir", str(folder / "work"), address)
-            process = cluster.enter_context(running(log, "org.apache.spark.deploy.worker.Worker", *options))
-            wait_for_words(log, "Successfully registered", process)
-            workers.append(process)
-        yield address, workers
+    log = folder / "master.log"
+    with ExitStack() as processes:
+        master = running(log, "org.apache.spark.deploy.master.Master", *_LOOPBACK, "--port", port)
+        wait_for_words(log, "New state: ALIVE", processes.enter_context(master))
+        started = Cluster(f"spark://127.0.0.1:{port}", folder, processes)
+        for _ in range(workers):
+            started.add_worker()
+        yield started
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from winnow.bench.floor import write_floor
 from winnow.bench.parsing import parse_all
+from winnow.bench.processes import ProcessWatch
 from winnow.bench.small_date import measure_small_dates
 from winnow.bench.synthetic_inputs import write_documents, write_profiles
 from winnow.tables import Lake
@@ -27,19 +28,23 @@ FEW = 100  # profiles of the first backfill: what a session loads once is paid f
 FLOORS = 2  # of which the lower one counts: the other may pay for what is loaded once
 
 
-def run(folder: Path, *, documents: int, profiles: int, added: int, master: str) -> dict[str, Any]:
+def run(
+    folder: Path, *, documents: int, profiles: int, added: int, master: str, usual: int | None = None
+) -> dict[str, Any]:
     from winnow.jobs import ingest_documents, ingest_profiles
     from winnow.jobs import run as pipeline
+    from winnow.query.stored_tables import table_states
     from winnow.tables.session import open_session
 
     inputs = write_documents(folder, documents)
     place = (folder / "lake-pipeline").absolute()
     shutil.rmtree(place, ignore_errors=True)
     lake = Lake(str(place))
-    first, few, more = write_profiles(folder, (profiles, profiles + FEW, profiles + FEW + added))
+    first, few, more = write_profiles(folder, (profiles, profiles + FEW, profiles + FEW + added), usual)
     parsing = parse_all(inputs)
     seconds, spark = _timed(lambda: open_session(master=master))
     result: dict[str, Any] = {"session_seconds": seconds, "master": master, "profiles": profiles}
+    processes = ProcessWatch()
     config = ingest_documents.Config(lake=lake, paths=(str(inputs),), date=DATE)
     result["ingest_documents_seconds"], report = _timed(lambda: ingest_documents.run(spark, config))
     result |= {"documents": report.counts["stored"], "megabytes": parsing.bytes / 1e6}
@@ -49,11 +54,12 @@ def run(folder: Path, *, documents: int, profiles: int, added: int, master: str)
 
     def ask(full: bool = False) -> dict[str, Any]:
         jobs: dict[str, Any] = {}
+        processes.take()
         asked = pipeline.Config(lake=lake, dates=(DATE,), run_id=pipeline.new_run_id("bench"), full=full)
         began = started = time.perf_counter()
         for report in pipeline.run(spark, asked):
             stages = {f"seconds: {name}": value for name, value in report.seconds.items()}
-            jobs[report.job] = {"seconds": time.perf_counter() - started, **report.counts, **stages}
+            jobs[report.job] = {"seconds": time.perf_counter() - started, **processes.take(), **report.counts, **stages}
             started = time.perf_counter()
         return {"run_id": asked.run_id, "seconds": time.perf_counter() - began, **jobs}
 
@@ -64,6 +70,8 @@ def run(folder: Path, *, documents: int, profiles: int, added: int, master: str)
     tables = lake.open(spark)
     floors = [_timed(lambda number=number: write_floor(tables, round(rows), number))[0] for number in range(FLOORS)]  # type: ignore[misc]
     result |= {
+        "tables_megabytes": {state.table: state.size_bytes / 1e6 for state in table_states(lake)},
+        "index_partitions": tables.read("index_partitions").select("partition").distinct().count(),
         "run": jobs,
         "matches_per_document": rows,
         "compared_seconds": compared,
@@ -78,6 +86,7 @@ def run(folder: Path, *, documents: int, profiles: int, added: int, master: str)
         result[name] = {"profiles": new, **ask()}
     result["asking_all_again"] = ask(full=True)
     result["small_date"] = measure_small_dates(spark, lake, folder, DATE + dt.timedelta(days=1))
+    processes.close()
     result["client_peak_megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     result["backfill_is_faster_by"] = result["asking_all_again"]["seconds"] / result["backfill"]["seconds"]
     return result

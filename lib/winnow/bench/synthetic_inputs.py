@@ -26,17 +26,23 @@ def write_documents(folder: Path, documents: int) -> Path:
     return target
 
 
-def write_profiles(folder: Path, counts: tuple[int, ...]) -> list[Path]:
+def write_profiles(folder: Path, counts: tuple[int, ...], usual: int | None = None) -> list[Path]:
     """Returns a file of so many profiles for each count, each the beginning of the next.
 
-    Nine paths for each twig with a value test: so a document satisfies about 32 of 100,000.
+    Nine paths for each twig with a value test: so a document satisfies about 32 of 100,000. Behind the first `usual`
+    are paths as long as documents are deep, without wildcards: a document satisfies one of 2,000,000.
     """
     schema = Schema(SEED)
     paths = schema.paths(step=Step(0.05, 0.05))
     twigs = schema.twigs(valued=1.0, step=Step(0.02, 0.02))
-    xpaths = [next(twigs if number % 10 == 0 else paths) for number in range(max(counts))]
+    rare = schema.paths(seed=1, step=Step(0, 0), shortest=schema.shape.depth)
+    xpaths = [
+        next(rare if usual is not None and number >= usual else twigs if number % 10 == 0 else paths)
+        for number in range(max(counts))
+    ]
     folder.mkdir(parents=True, exist_ok=True)
-    files = [folder / f"profiles-{count}.jsonl" for count in counts]
+    of = "" if usual is None else f"-of-{usual}"
+    files = [folder / f"profiles-{count}{of}.jsonl" for count in counts]
     for file, count in zip(files, counts, strict=True):
         with file.open("w") as out:
             for number, xpath in enumerate(xpaths[:count]):

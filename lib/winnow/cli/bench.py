@@ -44,6 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     pipeline.add_argument("--documents", type=int, default=200_000)
     pipeline.add_argument("--profiles", type=int, default=100_000)
     pipeline.add_argument("--added", type=int, default=1000, help="profiles of the backfill")
+    words = "how many of the profiles match as often as usual, the others hardly ever (default: all)"
+    pipeline.add_argument("--usual-profiles", type=int, metavar="N", help=words)
     pipeline.add_argument("--folder", type=Path, default=Path(".winnow/bench"), help="where inputs and the lake go")
     pipeline.add_argument("--master", default="local[2]")
     growth = kinds.add_parser("growth", help="the pipeline over several sizes, with a heap of 2 GB, and a plot")
@@ -82,7 +84,7 @@ def _measure(args: argparse.Namespace) -> dict[str, Any]:
         from winnow.bench import pipeline
 
         sizes = {"documents": args.documents, "profiles": args.profiles, "added": args.added}
-        return pipeline.run(args.folder, master=args.master, **sizes)
+        return pipeline.run(args.folder, master=args.master, usual=args.usual_profiles, **sizes)
     if args.kind == "growth":
         from winnow.bench import growth
 

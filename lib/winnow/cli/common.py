@@ -41,6 +41,12 @@ def lake_of(args: argparse.Namespace) -> "Lake":
     return Lake.at(args.lake)
 
 
+def readable_lake(args: argparse.Namespace) -> "Lake":
+    """The lake as it is read without Spark; where the tables of a catalog are, a session says."""
+    lake = lake_of(args)
+    return lake.open(session_of(args)).located() if lake.is_catalog else lake
+
+
 def session_of(args: argparse.Namespace) -> "SparkSession":
     from winnow.tables.session import open_session
 

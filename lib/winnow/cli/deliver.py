@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from winnow.cli.common import add_lake_arguments, date, lake_of
+from winnow.cli.common import add_lake_arguments, date, readable_lake
 from winnow.cli.showing import show, show_all
 
 
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from winnow.query import deliver
 
-    config = deliver.Config(lake=lake_of(args), date=args.date, folder=args.output, destination=args.destination)
+    config = deliver.Config(lake=readable_lake(args), date=args.date, folder=args.output, destination=args.destination)
     show_all(args, [deliver.run(config)])
     place = args.output / str(args.date)
     show(args, f"  in {place}", {"place": str(place)})

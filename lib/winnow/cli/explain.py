@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from winnow.cli.common import add_evaluation_arguments, add_lake_arguments, binding, evaluation_of, lake_of
+from winnow.cli.common import add_evaluation_arguments, add_lake_arguments, binding, evaluation_of, readable_lake
 from winnow.cli.showing import painted, show
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _asked(args: argparse.Namespace) -> tuple[bytes, str, dict[str, str], bool]:
     if args.document is not None:
         from winnow.query.lookup import stored_document, stored_profile
 
-        lake = lake_of(args)
+        lake = readable_lake(args)
         return stored_document(lake, args.document), *stored_profile(lake, args.profile)
     if not args.file.is_file():
         raise UsageError("no_input", f"there is no document {str(args.file)!r}")

@@ -113,10 +113,12 @@ def _java() -> Iterator[Finding]:
 
 
 def _jars() -> Iterator[Finding]:
-    from winnow.tables.jars import pyspark_jars, require_delta_jars
+    from winnow.tables.jars import delta_jars, folder_of, s3_jars, session_jars
 
-    named = require_delta_jars()
-    yield Finding("jars", "ok", f"Delta's are in {Path(named[0]).parent if named else pyspark_jars()}")
+    session_jars()
+    yield Finding("jars", "ok", f"Delta's are in {folder_of(delta_jars())}")
+    if for_s3 := folder_of(s3_jars()):
+        yield Finding("jars", "ok", f"those for S3 are in {for_s3}")
 
 
 def _disk(lake: Lake) -> Iterator[Finding]:

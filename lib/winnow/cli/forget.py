@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from winnow.cli.common import add_lake_arguments, date, lake_of, session_of, source
+from winnow.cli.common import add_lake_arguments, date, lake_of, readable_lake, session_of, source
 from winnow.cli.showing import show, show_all
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _deliver_again(args: argparse.Namespace, day: str) -> None:
     folder = args.deliveries / day
     with tempfile.TemporaryDirectory(prefix=".", dir=args.deliveries) as fresh:
         try:
-            deliver.run(deliver.Config(lake=lake_of(args), date=dt.date.fromisoformat(day), folder=Path(fresh)))
+            deliver.run(deliver.Config(lake=readable_lake(args), date=dt.date.fromisoformat(day), folder=Path(fresh)))
         except DataError:  # what was sent is no longer kept; then it is a date of which nothing was forgotten
             return
         for file in folder.glob("*.jsonl"):

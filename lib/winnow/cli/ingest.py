@@ -69,9 +69,10 @@ def reports(args: argparse.Namespace) -> "Iterator[RunReport]":
         given = {name: getattr(args, name) for name in names}
         yield ingest_again.run(session_of(args), ingest_again.Config(lake=lake_of(args), **given))
     elif args.kind == "documents":
-        from winnow.ingest.sources import require_input
+        from winnow.ingest.sources import is_remote, require_input
 
-        require_input(args.paths)  # before Spark, which takes seconds
+        # Before Spark, which takes seconds; other stores are looked at where they are read.
+        require_input(path for path in args.paths if not is_remote(path))
         from winnow.jobs import ingest_documents
 
         lake = lake_of(args)
@@ -79,9 +80,11 @@ def reports(args: argparse.Namespace) -> "Iterator[RunReport]":
         yield ingest_documents.run(session_of(args), documents)
     else:
         from winnow.ingest.profiles import require_profile_file
+        from winnow.ingest.sources import is_remote
         from winnow.jobs import ingest_profiles
 
-        require_profile_file(args.file)
+        if not is_remote(args.file):
+            require_profile_file(args.file)
         lake = lake_of(args)
         profiles = ingest_profiles.Config(
             lake=lake, file=args.file, retire_missing=args.retire_missing, again=args.again

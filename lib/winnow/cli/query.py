@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from winnow.cli.common import add_lake_arguments, date, lake_of, positive, session_of
+from winnow.cli.common import add_lake_arguments, date, lake_of, positive, readable_lake, session_of
 
 SHOWN = 50
 
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.sql is not None:
         if any(value is not None for value in wanted.values()):
             raise UsageError("two_questions", "--sql goes without filters", hint="put them into the WHERE clause")
-        rows = matches.sql(lake, args.sql, version=args.version, limit=limit)
+        rows = matches.sql(readable_lake(args), args.sql, version=args.version, limit=limit)
     else:
         rows = matches.matches(lake, wanted, version=args.version, limit=limit)
     if shape == "table":

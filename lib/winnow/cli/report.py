@@ -4,7 +4,7 @@ import argparse
 import json
 from collections.abc import Iterator
 
-from winnow.cli.common import add_lake_arguments, dates, lake_of
+from winnow.cli.common import add_lake_arguments, dates, readable_lake
 from winnow.cli.showing import show
 from winnow.jobs.report import RunReport
 
@@ -27,7 +27,7 @@ def reports(args: argparse.Namespace) -> Iterator[RunReport]:
     from winnow.report.facts import SchedulerFacts
     from winnow.report.write import write, write_index
 
-    lake, told = lake_of(args), json.loads(args.scheduler or "{}")
+    lake, told = readable_lake(args), json.loads(args.scheduler or "{}")
     tasks = tuple((str(task), str(state)) for task, state in told.pop("tasks", {}).items())
     written = [write(lake, date, args.run_id, SchedulerFacts(**told, tasks=tasks)) for date in args.dates]
     yield RunReport("index", place=write_index(lake))

@@ -2,6 +2,7 @@
 
 import argparse
 import datetime as dt
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -16,15 +17,17 @@ from winnow.cli.common import (
     lake_of,
     named_dates,
     positive,
+    readable_lake,
     session_of,
 )
 from winnow.cli.showing import painted, show, show_all
-from winnow.errors import DataError, WinnowError
+from winnow.errors import DataError, UsageError, WinnowError
 
 if TYPE_CHECKING:
     from winnow.jobs.report import RunReport
     from winnow.tables.lake import Lake
 
+_log = logging.getLogger(__name__)
 _TOLD = {"documents": "documents", "matches": "new matches", "undecided": "undecided pairs"}
 
 
@@ -124,16 +127,21 @@ def reports(args: argparse.Namespace) -> "Iterator[RunReport]":
         yield from pipeline.run(spark, config, None if args.no_audit else gate_of(spark, lake))
     except DataError:
         with suppress(WinnowError):  # what the gate has refused has pages, too
-            _write_pages(lake, dates)
+            _write_pages(readable_lake(args), dates)
         raise
-    yield from (RunReport("report", place=place) for place in _write_pages(lake, dates))
+    yield from (RunReport("report", place=place) for place in _write_pages(readable_lake(args), dates))
 
 
 def _write_pages(lake: "Lake", dates: Sequence[dt.date]) -> list[str]:
-    """Writes the pages of some dates, and the index; a catalog is read by sessions only, so it has none."""
+    """Writes the pages of some dates, and the index; none where only sessions have keys for the tables' files."""
     from winnow.report.write import write, write_index
 
-    places = [write(lake, date) for date in dates] if not lake.is_catalog else []
-    if places:
+    try:
+        places = [write(lake, date) for date in dates]
         write_index(lake)
+    except UsageError as error:
+        if error.code != "cannot_read":
+            raise
+        _log.warning("there is no report: %s", error)
+        return []
     return places

@@ -1,9 +1,9 @@
-"""What Python, Spark and delta-rs say of a disk that is full or cannot be written, as one sentence."""
+"""What Python, Spark and delta-rs say of a place that is full or out of reach, as one sentence."""
 
 import errno
 import re
 
-from winnow.errors import TransientError, WinnowError
+from winnow.errors import TransientError, UsageError, WinnowError
 
 _FULL = ("No space left on device", "Disk quota exceeded", "StorageFull")
 _READ_ONLY = ("Read-only file system", "Permission denied", "AccessDeniedException", "Mkdirs failed to create")
@@ -11,7 +11,7 @@ _PLACE = re.compile(r"(?:Mkdirs failed to create |Exception: |')(?:file:/?/?)?(/
 
 
 def storage_error(error: BaseException, usual: str = "") -> WinnowError | None:
-    """Returns what is wrong with the disk, from what Python, Spark or delta-rs say of it; None if it is something else.
+    """Returns what is wrong with a place, from what Python, Spark or delta-rs say of it; None if it is something else.
 
     `usual` is the place where no other one is named.
 
@@ -24,6 +24,9 @@ def storage_error(error: BaseException, usual: str = "") -> WinnowError | None:
     if number in {errno.ENOSPC, errno.EDQUOT} or any(words in text for words in _FULL):
         hint = "free some, then run the same command again"
         return TransientError("disk_full", f"there is no room left for {_place(error, usual)}", hint=hint)
+    if "S3AFileSystem not found" in text:
+        hint = "`winnow setup-jars --s3` gets them, 640 MB; a Connect server needs them where it runs"
+        return UsageError("jars_missing", "Spark has no jars for lakes at s3a://", hint=hint)
     if number in {errno.EACCES, errno.EPERM, errno.EROFS} or any(words in text for words in _READ_ONLY):
         hint = "is it read-only, or another user's? `winnow doctor` looks at the lake"
         return WinnowError("cannot_write", f"{_place(error, usual)} cannot be read or written", hint=hint)

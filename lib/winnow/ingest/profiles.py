@@ -69,9 +69,9 @@ def read_profiles(path: str) -> ProfileFile:
     return _read(path, PROFILES)
 
 
-def read_profile_rows(path: str) -> ProfileFile:
-    """The same, and `profiles` say in which row each is and how it reads."""
-    return _read(path, PROFILE_ROWS)
+def read_profile_rows(path: str, source: str) -> ProfileFile:
+    """The same, and `profiles` say in which row each is and how it reads. `source` is what the file is known as."""
+    return _read(path, PROFILE_ROWS, source)
 
 
 def require_profile_file(path: str) -> str:
@@ -101,23 +101,22 @@ def other_columns(file: Path, found: Iterable[str]) -> UsageError:
     )
 
 
-def _read(path: str, schema: pa.Schema) -> ProfileFile:
+def _read(path: str, schema: pa.Schema, source: str = "") -> ProfileFile:
     kind, file = require_profile_file(path), Path(path)
     opener: Any = gzip.open if file.suffix.lower() == ".gz" else open
     with opener(file, "rb") as stream:
         rows = _csv_rows(stream, file) if kind == ".csv" else _json_rows(stream)
         shown = tqdm(rows, desc="profiles", unit=" rows", delay=2.0, mininterval=0.5 if sys.stderr.isatty() else 15.0)
         try:
-            return _collect(shown, file, schema)
+            return _collect(shown, file, schema, source or str(file.absolute()))
         except (EOFError, OSError, zlib.error) as error:
             # All or nothing: with half of a set, the other half would look like missing.
             raise DataError("unreadable", f"{file.name} cannot be read: {error}", hint="nothing was taken") from error
 
 
 def _collect(
-    rows: Iterable[tuple[int, str, dict[str, Any] | _FaultError]], file: Path, schema: pa.Schema
+    rows: Iterable[tuple[int, str, dict[str, Any] | _FaultError]], file: Path, schema: pa.Schema, source: str
 ) -> ProfileFile:
-    source = str(file.absolute())
     fields: Counter[str] = Counter()
     good: dict[str, tuple[Any, ...]] = {}
     first_row: dict[str, int] = {}

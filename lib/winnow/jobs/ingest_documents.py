@@ -8,6 +8,7 @@ other three tables, by key, so that ingesting twice, in halves, late, or again a
 """
 
 import datetime as dt
+import json
 import uuid
 from collections import Counter
 from collections.abc import Mapping
@@ -42,7 +43,8 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     ingest_id = uuid.uuid4().hex
     spark.dataSource.register(XmlDataSource)
     with report.stage("read and judge"):
-        records = spark.read.format("winnow_xml").options(**config.options).load(list(config.paths))
+        options = {"filesystemOptions": json.dumps(dict(config.lake.filesystem_options)), **config.options}
+        records = spark.read.format("winnow_xml").options(**options).load(list(config.paths))
         tables.append("arrivals", arrivals(records, config.date, ingest_id), Transaction(f"arrivals/{ingest_id}"))
     with report.stage("derive"):
         own = tables.read("arrivals", interval=config.date).where(sf.col("ingest_id") == ingest_id)

@@ -33,6 +33,7 @@ from winnow.jobs.profile_versions import (
 from winnow.jobs.report import RunReport
 from winnow.tables import Lake, Tables, contract
 from winnow.tables.contract import quoted
+from winnow.tables.filesystems import local_file
 from winnow.tables.small import read_small
 
 if TYPE_CHECKING:
@@ -58,8 +59,9 @@ def run(spark: SparkSession, config: Config) -> RunReport:
     report = RunReport("ingest_profiles")
     tables = config.lake.open(spark)
     tables.create(*TABLES)
-    with report.stage("read"):
-        file = read_profile_rows(config.file)
+    source = config.file if "://" in config.file else str(Path(config.file).absolute())
+    with report.stage("read"), local_file(config.file, config.lake.filesystem_options) as path:
+        file = read_profile_rows(path, source)
         sent, unreadable = (
             spark.createDataFrame(rows, from_arrow_schema(rows.schema))  # which is not told from no rows
             for rows in (file.profiles, file.rejected)
@@ -74,7 +76,6 @@ def run(spark: SparkSession, config: Config) -> RunReport:
         declared = Declared(given.join(verdicts, "xpath_id"), unreadable, outcome_of_missing(file, config))
         steps, counted = update_profiles(tables, declared)
     with report.stage("rejected profiles"):
-        source = str(Path(config.file).absolute())
         replace_rejections(tables, rejections(unreadable, steps, source), source)
     report.counts = counts(file, counted)
     return report

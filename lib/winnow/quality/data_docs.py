@@ -10,9 +10,9 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from winnow.spark.filesystems import filesystem_of
 from winnow.spark.places import Place
 from winnow.tables import Lake
+from winnow.tables.filesystems import filesystem_of
 
 if TYPE_CHECKING:
     from winnow.quality.validation import Validation

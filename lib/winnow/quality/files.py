@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from winnow.quality.finding import EXAMPLES, Finding, counted
 from winnow.tables import Tables, contract
-from winnow.tables.small import read_one, read_small
+from winnow.tables.small import read_small
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,7 +20,7 @@ Part = Mapping[str, str]  # partition columns and their values
 
 def file_findings(tables: Tables, parts: Mapping[str, tuple[int, Part]]) -> dict[str, Finding]:
     """Returns what is wrong with the files of each table at a version, in that part of it; all tables in one job."""
-    rows = [(name, _location(tables, name), version, json.dumps(part)) for name, (version, part) in parts.items()]
+    rows = [(name, tables.place(name), version, json.dumps(part)) for name, (version, part) in parts.items()]
     options = dict(tables.lake.filesystem_options)
     listed = tables.spark.createDataFrame(rows, _TABLES).mapInArrow(partial(_list_files, options=options), _LISTED)
     tasks = int(str(tables.spark.conf.get("spark.sql.shuffle.partitions")))
@@ -36,13 +36,6 @@ def required_columns(table: str) -> frozenset[str]:
     """Returns the columns of a table's data files that hold no null."""
     of = contract(table)
     return frozenset(column.name for column in of.columns if not column.nullable) - set(of.partition_by)
-
-
-def _location(tables: Tables, name: str) -> str:
-    if not tables.lake.is_catalog:
-        return f"{tables.lake.location}/{name}"
-    detail = read_one(tables.spark.sql(f"DESCRIBE DETAIL {tables.lake.table(name)}").select("location"))
-    return str(detail["location"]).removeprefix("file:")
 
 
 def _list_files(batches: "Iterable[pa.RecordBatch]", *, options: Mapping[str, Any]) -> "Iterator[pa.RecordBatch]":

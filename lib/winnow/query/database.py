@@ -12,7 +12,7 @@ import deltalake
 import duckdb
 import pyarrow.dataset as pads
 
-from winnow.query.stored_tables import data_files, open_table
+from winnow.query.stored_tables import data_files, open_table, paths_of
 from winnow.tables.contract import table_names
 from winnow.tables.lake import Lake
 
@@ -60,12 +60,13 @@ def register(connection: duckdb.DuckDBPyConnection, name: str, table: deltalake.
     return files
 
 
-def register_files(connection: duckdb.DuckDBPyConnection, name: str, files: list[str]) -> None:
-    """Makes some data files, at least one, a view without partition columns."""
+def register_files(connection: duckdb.DuckDBPyConnection, name: str, files: list[str], lake: Lake) -> None:
+    """Makes some data files of a lake, at least one, a view without partition columns."""
     if _is_plain(files[0]):
         connection.execute(f'CREATE TEMP VIEW "{name}" AS SELECT * FROM {_parquet(files)}')
     else:
-        connection.register(name, pads.dataset(files, format="parquet"))
+        filesystem, paths = paths_of(files, lake)
+        connection.register(name, pads.dataset(paths, format="parquet", filesystem=filesystem))
 
 
 def list_of(texts: list[str]) -> str:

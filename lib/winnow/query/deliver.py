@@ -120,10 +120,10 @@ def _matches(lake: Lake, date: dt.date, version: int) -> duckdb.DuckDBPyConnecti
     except UsageError:  # the log does not reach back so far, or its files are gone
         return None
     files = data_files(table, {"match_date": date}) if table else []
-    if not files or missing_files(files):
+    if not files or missing_files(files, lake):
         return None
     database = open_database()
-    register_files(database, "matches", files)
+    register_files(database, "matches", files, lake)
     return database
 
 

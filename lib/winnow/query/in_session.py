@@ -26,6 +26,18 @@ def table_states(tables: "Tables") -> Iterator[TableState]:
             yield TableState(name, tables.version(name), rows, detail["numFiles"], detail["sizeInBytes"])
 
 
+def reasons_of(tables: "Tables", table: str) -> dict[str, int]:
+    """Returns how many rows of a table have which reason, the most frequent first; none if there is no table."""
+    from pyspark.sql import functions as sf
+
+    from winnow.tables.small import read_small
+
+    if not tables.exists(table):
+        return {}
+    counted = tables.read(table).groupBy("reason").agg(sf.count("*").alias("rows"))
+    return {row["reason"]: row["rows"] for row in read_small(counted.orderBy(sf.desc("rows"), "reason"))}
+
+
 def matches(
     tables: "Tables", wanted: Mapping[str, Any], *, version: int | None = None, limit: int = 0
 ) -> "pa.RecordBatchReader":

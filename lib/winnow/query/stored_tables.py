@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 from deltalake.exceptions import TableNotFoundError
 
-from winnow.errors import DataError, UsageError
+from winnow.errors import DataError, UsageError, one_line
 from winnow.tables.contract import contract, contract_broken, simple_type, table_names
+from winnow.tables.filesystems import filesystem_of
 from winnow.tables.lake import Lake
 
 
@@ -22,14 +23,21 @@ class TableState(NamedTuple):
     size_bytes: int
 
 
-def require_readable(lake: Lake) -> None:
-    """Raises unless delta-rs can read the lake: a catalog is known to Spark sessions only."""
-    if lake.is_catalog:
+def place_of(lake: Lake, name: str) -> str | None:
+    """Returns where delta-rs finds a table; None where a catalog has none of this name.
+
+    Raises:
+        UsageError: a session has not said where the tables of the catalog are.
+    """
+    if not lake.is_catalog:
+        return f"{lake.location}/{name}"
+    if lake.table_places is None:
         raise UsageError(
             "needs_session",
-            f"{lake.location} is a schema of a catalog, which is read by a Spark session",
-            hint="ask in a session of the catalog: winnow query without --sql, or spark.sql",
+            f"{lake.location} is a schema of a catalog, and only a Spark session knows where its tables are",
+            hint="give --master, or ask in a session of the catalog: spark.sql",
         )
+    return lake.table_places.get(name)
 
 
 def open_table(lake: Lake, name: str, *, version: int | None = None) -> deltalake.DeltaTable | None:
@@ -37,15 +45,21 @@ def open_table(lake: Lake, name: str, *, version: int | None = None) -> deltalak
 
     Raises:
         DataError: it does not fit its contract.
-        UsageError: it has no such version, or VACUUM has removed files of it.
+        UsageError: it has no such version, VACUUM has removed files of it, or only a session can read it.
     """
-    require_readable(lake)
-    place = f"{lake.location}/{name}".replace("s3a://", "s3://", 1)
+    place = place_of(lake, name)
+    if place is None:
+        return None
     options = {key: str(value) for key, value in lake.storage_options.items()}
     try:
-        table = deltalake.DeltaTable(place, storage_options=options or None)
+        table = deltalake.DeltaTable(place.replace("s3a://", "s3://", 1), storage_options=options or None)
     except TableNotFoundError:
         return None
+    except (deltalake.exceptions.DeltaError, OSError) as error:
+        if "://" not in place:
+            raise
+        hint = "set AWS_* or WINNOW_FILESYSTEM_OPTIONS, or ask in a Spark session, which has keys of its own"
+        raise UsageError("cannot_read", f"{place} cannot be read: {one_line(error)}", hint=hint) from error
     _require_contract(table, name)
     if version is None:
         return table
@@ -53,7 +67,7 @@ def open_table(lake: Lake, name: str, *, version: int | None = None) -> deltalak
         table.load_as_version(version)
     except deltalake.exceptions.DeltaError as error:
         raise UsageError("no_such_version", f"{name} has no version {version}: {error}") from error
-    if missing_files(data_files(table)):
+    if missing_files(data_files(table), lake):
         raise UsageError(
             "version_removed",
             f"version {version} of {name} cannot be read any more: VACUUM has removed files of it",
@@ -96,12 +110,20 @@ def data_files(table: deltalake.DeltaTable, partition: Mapping[str, Any] | None 
     return [unquote(folder) + file.removeprefix(folder) if file.startswith(folder) else file for file in files]
 
 
-def missing_files(files: list[str]) -> list[str]:
+def missing_files(files: list[str], lake: Lake) -> list[str]:
     """Returns those that are no longer there: VACUUM removes what only older versions name."""
-    if not files or "://" in files[0]:
-        return []
-    found = pafs.LocalFileSystem().get_file_info(files)
+    filesystem, paths = paths_of(files, lake)
+    found = filesystem.get_file_info(paths)
     return [file for file, info in zip(files, found, strict=True) if info.type == pafs.FileType.NotFound]
+
+
+def paths_of(files: list[str], lake: Lake) -> tuple[Any, list[str]]:
+    """Returns the file system of data files, and their paths in it."""
+    if not files or "://" not in files[0]:
+        return pafs.LocalFileSystem(), files
+    filesystem, first = filesystem_of(files[0], lake.filesystem_options)
+    start = len(files[0]) - len(first)  # of scheme and, on some stores, account
+    return filesystem, [file[start:] for file in files]
 
 
 def _require_contract(table: deltalake.DeltaTable, name: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from winnow.errors import DataError, UsageError
-from winnow.spark.filesystems import filesystem_of
+from winnow.tables.filesystems import filesystem_of
 
 MANIFEST = "index.json"  # what an index consists of
 CACHE_BYTES = 16 << 30

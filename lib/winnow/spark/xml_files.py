@@ -9,7 +9,7 @@ from winnow.errors import UsageError
 from winnow.ingest.opening import open_file
 from winnow.ingest.sources import File, list_files
 from winnow.ingest.unpack import BUFFER
-from winnow.spark.filesystems import filesystem_of
+from winnow.tables.filesystems import filesystem_of
 
 _WILDCARDS = "*?["
 

@@ -1,4 +1,4 @@
-"""Delta's jars: where they are, and how they come from Maven Central. Each is checked by sha256.
+"""Delta's jars and those for S3: where they are, and how they come from Maven Central. Each is checked by sha256.
 
 They lie in pyspark's own `jars`, where spark-submit finds them, too; where that folder cannot be written, in the user's
 cache, and sessions name them. WINNOW_JARS names another folder. Sessions download nothing.
@@ -18,8 +18,6 @@ from pyspark.sql import SparkSession
 from winnow.errors import DataError, UsageError
 from winnow.tables.jvm import quiet_start, require_java
 
-_LIST = Path(__file__).with_name("jars.txt")
-
 
 class Jar(NamedTuple):
     coordinate: str  # group:artifact:version
@@ -34,10 +32,19 @@ class Jar(NamedTuple):
         return "-".join(self.coordinate.split(":")[1:]) + ".jar"
 
 
-def wanted_jars() -> list[Jar]:
+def _listed(name: str) -> tuple[Jar, ...]:
+    lines = (line.split("#")[0].split() for line in Path(__file__).with_name(name).read_text().splitlines())
+    return tuple(Jar(*words) for words in lines if words)
+
+
+def delta_jars() -> tuple[Jar, ...]:
     """Returns what Delta needs beside pyspark's own jars."""
-    lines = (line.split("#")[0].split() for line in _LIST.read_text().splitlines())
-    return [Jar(*words) for words in lines if words]
+    return _listed("jars.txt")
+
+
+def s3_jars() -> tuple[Jar, ...]:
+    """Returns what lakes at s3a:// need beside these."""
+    return _listed("jars-s3.txt")
 
 
 def pyspark_jars() -> Path:
@@ -52,28 +59,40 @@ def folders() -> Iterator[Path]:
     yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "winnow" / "jars"
 
 
-def require_delta_jars() -> list[str]:
+def folder_of(jars: tuple[Jar, ...]) -> Path | None:
+    """Returns the first folder that has all of them; for Delta's, pyspark's own also with another version of them."""
+    for folder in folders():
+        if all((folder / jar.file_name).is_file() for jar in jars):
+            return folder
+        if jars == delta_jars() and folder == pyspark_jars() and any(folder.glob("delta-spark_*.jar")):
+            return folder
+    return None
+
+
+def session_jars() -> list[str]:
     """Returns the jars that a session has to name, none where pyspark has them itself.
 
     Raises:
-        UsageError: they are not installed.
+        UsageError: Delta's are not installed.
     """
-    names = [jar.file_name for jar in wanted_jars()]
-    for folder in folders():
-        if all((folder / name).is_file() for name in names):
-            return [] if folder == pyspark_jars() else [str(folder / name) for name in names]
-        if folder == pyspark_jars() and any(folder.glob("delta-spark_*.jar")):
-            return []  # of another version, which somebody has put there
-    coordinates = ", ".join(jar.coordinate for jar in wanted_jars())
-    raise UsageError(
-        "jars_missing",
-        f"Spark needs the Delta jars {coordinates}, and they are in none of {', '.join(map(str, folders()))}",
-        hint="`winnow setup-jars` gets them from Maven Central; or put them into a folder and name it in WINNOW_JARS",
-    )
+    found = {jars: folder_of(jars) for jars in (delta_jars(), s3_jars())}
+    if not found[delta_jars()]:
+        coordinates = ", ".join(jar.coordinate for jar in delta_jars())
+        raise UsageError(
+            "jars_missing",
+            f"Spark needs the Delta jars {coordinates}, and they are in none of {', '.join(map(str, folders()))}",
+            hint="`winnow setup-jars` gets them from Maven Central; or put them in a folder and name it in WINNOW_JARS",
+        )
+    return [
+        str(folder / jar.file_name)
+        for jars, folder in found.items()
+        if folder and folder != pyspark_jars()
+        for jar in jars
+    ]
 
 
-def fetch_jars() -> Path:
-    """Brings the jars to the first folder that can be written, by Spark's own Ivy; returns the folder.
+def fetch_jars(jars: tuple[Jar, ...]) -> Path:
+    """Brings jars to the first folder that can be written, by Spark's own Ivy; returns the folder.
 
     Raises:
         DataError: one is not what it should be.
@@ -82,13 +101,14 @@ def fetch_jars() -> Path:
     require_java()
     folder = _writable_folder()
     with tempfile.TemporaryDirectory() as ivy:
-        _resolve([jar.coordinate for jar in wanted_jars()], ivy)
-        for jar in wanted_jars():
+        _resolve([jar.coordinate for jar in jars], ivy)
+        for jar in jars:
             group, artifact, version = jar.coordinate.split(":")
             found = next(Path(ivy).rglob(f"{group}_{artifact}-{version}.jar"))
-            actual = hashlib.sha256(found.read_bytes()).hexdigest()
+            with found.open("rb") as stream:
+                actual = hashlib.file_digest(stream, "sha256").hexdigest()
             if actual != jar.sha256:
-                message = f"{jar.coordinate} has sha256 {actual}, {_LIST.name} says {jar.sha256}: not installed"
+                message = f"{jar.coordinate} has sha256 {actual}, its list says {jar.sha256}: not installed"
                 raise DataError("jar_altered", message)
             partial = folder / f".{jar.file_name}.partial"
             shutil.copy(found, partial)

@@ -16,7 +16,7 @@ from winnow.errors import TransientError
 
 @contextmanager
 def table_lock(lake: str, table: str, *, wait_seconds: float = 600.0) -> Iterator[None]:
-    if "://" in lake and not lake.startswith("file://"):
+    if not lake or ("://" in lake and not lake.startswith("file://")):
         yield
         return
     folder = Path(lake.removeprefix("file://")) / "_locks"

@@ -13,7 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from winnow.errors import UsageError
-from winnow.tables.jars import require_delta_jars
+from winnow.tables.jars import session_jars
 from winnow.tables.jvm import quiet_start, require_java
 
 _MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,\s*[1-9]\d*)?\])?|local-cluster\[[\d,\s]+\]|yarn|(spark|k8s)://\S+")
@@ -27,11 +27,39 @@ SETTINGS = {
     # Documents are large rows: bound an Arrow batch by bytes, not by count.
     "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
     "spark.sql.parquet.compression.codec": "zstd",
-    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.shuffle.partitions": os.environ.get("WINNOW_SHUFFLE_PARTITIONS", "4"),
     "spark.databricks.delta.snapshotPartitions": "2",  # 50 by default: 20 s for the first read of a small table
     "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",
     "spark.sql.inMemoryColumnarStorage.batchSize": "500",
 }
+
+
+def plain_address(server: str) -> str:
+    """Returns the address of a Connect server as pyspark wants it, if a token is to go through a plain channel.
+
+    With a token pyspark asks for TLS, whatever `use_ssl` says, except for the host `localhost`. In a network of one's
+    own `use_ssl=false` stands: the token then is a header like any other.
+
+    >>> plain_address("sc://spark-connect:15002/;user_id=winnow;token=a%3D;use_ssl=false")
+    'sc://spark-connect:15002/;user_id=winnow;authorization=Bearer%20a%3D'
+    >>> plain_address("sc://spark.example.com:443/;token=a")
+    'sc://spark.example.com:443/;token=a'
+    """
+    place, *words = server.split(";")
+    if "use_ssl=false" not in words:
+        return server
+    kept = [re.sub("^token=", "authorization=Bearer%20", word) for word in words if word != "use_ssl=false"]
+    return ";".join([place, *kept])
+
+
+def s3_settings() -> dict[str, str]:
+    """Returns what the environment says of S3 (`AWS_*`) as Spark wants to hear it; keys are read from there anyway."""
+    endpoint, region = os.environ.get("AWS_ENDPOINT_URL"), os.environ.get("AWS_REGION")
+    settings = {"spark.hadoop.fs.s3a.endpoint.region": region} if region else {}
+    if endpoint:  # not Amazon's own, whose buckets have names of their own
+        settings |= {"spark.hadoop.fs.s3a.endpoint": endpoint, "spark.hadoop.fs.s3a.path.style.access": "true"}
+    return settings
+
 
 _OF_A_CONNECTED_SESSION = ("spark.sql.session.timeZone", "spark.sql.execution.arrow.maxBytesPerBatch")
 
@@ -44,7 +72,7 @@ def open_session(*, master: str | None = None, app: str = "winnow") -> SparkSess
     """
     master = master or os.environ.get("WINNOW_MASTER")
     if master and master.startswith("sc://"):
-        session = SparkSession.builder.remote(master).getOrCreate()
+        session = SparkSession.builder.remote(plain_address(master)).getOrCreate()
         for name in _OF_A_CONNECTED_SESSION:
             session.conf.set(name, SETTINGS[name])
         return session
@@ -60,7 +88,7 @@ def open_session(*, master: str | None = None, app: str = "winnow") -> SparkSess
         builder = builder.master("local[*]")
     if not submitted:
         require_java()
-        if jars := require_delta_jars():
+        if jars := session_jars():
             builder = builder.config("spark.jars", ",".join(jars))
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ.setdefault("PYSPARK_SUBMIT_ARGS", _submit_arguments())
@@ -68,7 +96,7 @@ def open_session(*, master: str | None = None, app: str = "winnow") -> SparkSess
         # Over TCP a task's first row waits 40 ms for the acknowledgement of what came before it. Who submits a job
         # decides for himself: in the deep folders of some clusters a socket's name is too long.
         builder = builder.config("spark.python.unix.domain.socket.enabled", "true")
-    for name, value in SETTINGS.items():
+    for name, value in {**SETTINGS, **s3_settings()}.items():
         builder = builder.config(name, value)
     with nullcontext() if submitted else quiet_start():
         session = builder.getOrCreate()

@@ -4,18 +4,22 @@ import datetime as dt
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import cached_property
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
 from pyspark.sql import functions as sf
 
 from winnow.errors import DataError, TransientError, UsageError
-from winnow.tables.contract import Contract, column_types, contract, contract_broken, quoted
+from winnow.tables.contract import Contract, column_types, contract, contract_broken, quoted, table_names
 from winnow.tables.faults import point
 from winnow.tables.lake import Lake
 from winnow.tables.small import read_one, read_small
 from winnow.tables.traffic import note_read, note_written
-from winnow.tables.transactions import Transaction, is_conflict, only_writer, retried
+from winnow.tables.transactions import Transaction, is_conflict, retried
+from winnow.tables.writers import only_writer
 
 _MISSING = {"PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST"}
 MAX_BROADCAST_KEYS = 200_000  # about 20 MB
@@ -49,6 +53,22 @@ class Tables:
             raise contract_broken(contract(name), f"table {self.lake.table(name)}", problems, self._properties(name))
         self._checked.add(name)
         return True
+
+    def located(self) -> Lake:
+        """Returns the lake with the places of its tables, for readers that know no catalog: delta-rs and DuckDB."""
+        if not self.lake.is_catalog:
+            return self.lake
+        listed = {row["tableName"] for row in read_small(self.spark.sql(f"SHOW TABLES IN {self.lake.location}"))}
+        names = sorted(listed & set(table_names()))
+        with ThreadPoolExecutor(max(len(names), 1)) as threads:
+            return replace(self.lake, table_places=dict(zip(names, threads.map(self.place, names), strict=True)))
+
+    def place(self, name: str) -> str:
+        """Returns where the files of a table are."""
+        if not self.lake.is_catalog:
+            return f"{self.lake.location}/{name}"
+        detail = self.spark.sql(f"DESCRIBE DETAIL {self.lake.table(name)}").select("location")
+        return str(read_one(detail)["location"]).removeprefix("file:")
 
     def _properties(self, name: str) -> dict[str, str]:
         listed = self.spark.sql(f"SHOW TBLPROPERTIES {self.lake.table(name)}")
@@ -96,7 +116,7 @@ class Tables:
         conforming = self._conforming(name, rows)
 
         def commit() -> None:
-            with only_writer(self.lake, name):
+            with self._only_writer(name):
                 point(f"{name} unwritten")
                 write(conforming.writeTo(self.lake.table(name)).options(**transaction.options))
 
@@ -150,7 +170,7 @@ class Tables:
         conforming = self._conforming(name, rows)
         transaction = Transaction(f"{name}/{interval or 'all'}/keys", version + 1)
         mark = f"{transaction.name}/{uuid.uuid4().hex}"
-        with only_writer(self.lake, name):
+        with self._only_writer(name):
             point(f"{name} unwritten")
             if not self._additions(name, transaction, version):
                 options = {**transaction.options, "userMetadata": mark}
@@ -186,7 +206,7 @@ class Tables:
         statement = f"MERGE INTO {self.lake.table(name)} t USING {source} s ON {on} {clauses}"
 
         def commit() -> int:
-            with only_writer(self.lake, name):
+            with self._only_writer(name):
                 point(f"{name} unwritten")
                 return int(read_one(self.spark.sql(statement))["num_affected_rows"])
 
@@ -203,7 +223,7 @@ class Tables:
         """Removes the rows of a condition; removing them again changes nothing."""
 
         def commit() -> None:
-            with only_writer(self.lake, name):
+            with self._only_writer(name):
                 read_one(self.spark.sql(f"DELETE FROM {self.lake.table(name)} WHERE {where}"))
 
         retried(commit, table=name)
@@ -220,11 +240,23 @@ class Tables:
 
     def _maintain(self, name: str, statement: str) -> None:
         def commit() -> None:
-            with only_writer(self.lake, name):
+            with self._only_writer(name):
                 self.spark.sql(statement)
 
         retried(commit, table=name)
         note_written(name)
+
+    def _only_writer(self, name: str) -> AbstractContextManager[None]:
+        return only_writer(self.spark, self._commit_place, name, self.lake.filesystem_options)
+
+    @cached_property
+    def _commit_place(self) -> str:
+        """Where the tables of the lake are put; nowhere that is known, if its catalog does not tell."""
+        if not self.lake.is_catalog:
+            return self.lake.location
+        described = self.spark.sql(f"DESCRIBE SCHEMA EXTENDED {self.lake.location}")
+        place = next((str(row[1]) for row in read_small(described) if row[0] == "Location"), "")
+        return place.removeprefix("file:") if "://" not in place else place
 
     def _conforming(self, name: str, rows: DataFrame) -> DataFrame:
         contract(name).require(rows.schema, what=f"what is to be written to {name}")
@@ -240,7 +272,7 @@ class Tables:
             f" COMMENT {quoted(wanted.description)} TBLPROPERTIES ({_properties(wanted.all_properties)})"
         )
         try:
-            with only_writer(self.lake, wanted.table):
+            with self._only_writer(wanted.table):
                 self.spark.sql(statement)
         except Exception as error:
             if not (is_conflict(error) or any(word in str(error) for word in _EXISTS)):

@@ -1,15 +1,12 @@
-"""Exactly-once writes: what a commit carries, which conflicts are tried again, and who may write at a time."""
+"""Exactly-once writes: what a commit carries, and which conflicts are tried again."""
 
 import random
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
 from winnow.errors import TransientError
-from winnow.tables.lake import Lake
-from winnow.tables.locks import table_lock
 
 ATTEMPTS = 8
 _FIRST_PAUSE = 0.2  # seconds
@@ -65,13 +62,3 @@ def retried(commit: Callable[[], Result], *, table: str) -> Result:
 def is_conflict(error: BaseException) -> bool:
     text = f"{type(error).__name__}: {error}"
     return any(word in text for word in _CONFLICTS)
-
-
-@contextmanager
-def only_writer(lake: Lake, table: str) -> Iterator[None]:
-    """On a local folder two drivers may both believe that they committed, so a writer holds the table's lock."""
-    if not lake.is_local:
-        yield
-        return
-    with table_lock(str(lake.folder), table):
-        yield

@@ -1,0 +1,25 @@
+"""The wheel of this checkout, installed in an environment of its own."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+UV = ROOT / ".winnow" / "bootstrap" / "bin" / "uv"
+
+
+def install_wheel(folder: Path) -> Path:
+    """Makes the environment `v` in a folder: the wheel and what it asks for, in the locked versions."""
+    if not UV.exists():
+        pytest.skip("uv comes with `make setup`")
+    build = [UV, "build", "--quiet", "--wheel", "--no-build-isolation", "--python", sys.executable, "-o", folder, ROOT]
+    subprocess.run(build, check=True)
+    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, folder / "v"], check=True)
+    lock = ROOT / "infra" / "requirements" / "job.txt"
+    (wheel,) = folder.glob("*.whl")
+    install = [UV, "pip", "install", "--quiet", "--python", folder / "v" / "bin" / "python", "-c", lock, wheel]
+    subprocess.run(install, check=True)
+    return folder
