@@ -1,5 +1,6 @@
 """The wheel of this checkout, installed in an environment of its own."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,11 @@ def install_wheel(folder: Path) -> Path:
     subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, folder / "v"], check=True)
     lock = ROOT / "infra" / "requirements" / "job.txt"
     (wheel,) = folder.glob("*.whl")
-    install = [UV, "pip", "install", "--quiet", "--python", folder / "v" / "bin" / "python", "-c", lock, wheel]
-    subprocess.run(install, check=True)
+    install("--python", folder / "v" / "bin" / "python", "-c", lock, wheel)
     return folder
+
+
+def install(*arguments: str | Path) -> None:
+    """`uv pip install`, which trusts what the machine trusts, as in `infra/setup.sh`."""
+    environment = os.environ | {"UV_SYSTEM_CERTS": "true"}
+    subprocess.run([UV, "pip", "install", "--quiet", *arguments], check=True, env=environment)

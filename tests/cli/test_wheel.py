@@ -13,7 +13,7 @@ import pytest
 import winnow
 from conftest import ROOT
 from jobs.slow import NIGHTLY, nightly
-from packages import UV, install_wheel
+from packages import install, install_wheel
 
 PACKAGE = Path(winnow.__file__).parent
 PROGRAM = """
@@ -84,8 +84,7 @@ def test_the_extra_for_spark_is_enough_for_a_lake(installed: Path) -> None:
     lock = ROOT / "infra" / "requirements" / "job.txt"
     (wheel,) = installed.glob("*.whl")
     python = installed / "v" / "bin" / "python"
-    install = [UV, "pip", "install", "--quiet", "--python", python, "-c", lock, f"{wheel}[spark]"]
-    subprocess.run(install, check=True)
+    install("--python", python, "-c", lock, f"{wheel}[spark]")
     words = ["ingest", "documents", "a.xml", "--date", "2026-11-16", "--lake", "L"]
     done = run(installed, *words)
     assert done.stderr.splitlines()[0].startswith(

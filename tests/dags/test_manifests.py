@@ -14,7 +14,7 @@ import pytest
 
 from conftest import ROOT
 from jobs.slow import nightly
-from packages import UV
+from packages import UV, install
 from winnow.cli.main import COMMANDS
 
 INFRA = ROOT / "infra"
@@ -185,8 +185,7 @@ def test_every_field_is_known(compose: Json, kubernetes: list[Json], tmp_path: P
     """A misspelt field would be dropped without a word: by Compose's own schema, and by Kubernetes' own client."""
     packages = tmp_path / "packages"
     lock = INFRA / "requirements" / "schemas.txt"
-    install = [UV, "pip", "install", "--quiet", "--no-deps", "--require-hashes", "--target", packages, "-r", lock]
-    subprocess.run(install, check=True)
+    install("--no-deps", "--require-hashes", "--target", packages, "-r", lock)
     schema = json.loads((packages / "compose" / "config" / "compose_spec.json").read_text())
     named = {name: value for name, value in compose.items() if name != "name"}  # which is younger than this schema
     jsonschema.Draft7Validator(schema).validate(named)

@@ -31,7 +31,9 @@ def commits(lake: Lake) -> dict[str, int]:
 
 
 def vacuum(spark: SparkSession, lake: Lake, before: Mapping[str, int]) -> None:
-    """As `winnow maintain` does it once the retention is over, of the tables that have changed."""
+    """As `winnow maintain` does it once the retention is over, of the tables that have changed; what came into arrivals
+    has gone from there before.
+    """
     settings = {
         "spark.databricks.delta.retentionDurationCheck.enabled": "false",
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",  # VACUUM lists in so many tasks: 10,000
@@ -40,7 +42,7 @@ def vacuum(spark: SparkSession, lake: Lake, before: Mapping[str, int]) -> None:
         spark.conf.set(name, value)
     try:
         for name, count in commits(lake).items():
-            if count > before.get(name, 0):
+            if name == "arrivals" or count > before.get(name, 0):
                 lake.open(spark).vacuum(name, 0)
     finally:
         for name in settings:

@@ -191,12 +191,12 @@ def test_what_is_damaged_is_said(spark: SparkSession, lake: Lake, case: str) -> 
     with pytest.raises(Exception, match=words) as caught:
         match(spark, lake)
     assert pipeline.code_of(caught.value) == "index_damaged"
-    assert "run `winnow build-sequence-trees --rebuild`" in str(caught.value)
+    assert "run `winnow build-index --engine boxfilter --rebuild`" in str(caught.value)
 
 
 def test_trees_that_were_never_built_are_missed(spark: SparkSession, lake: Lake) -> None:
     spark.sql(f"DELETE FROM {lake.table('index_partitions')}")
-    with pytest.raises(WinnowError, match=r"index_missing.*run `winnow build-sequence-trees` first"):
+    with pytest.raises(WinnowError, match=r"index_missing.*run `winnow build-index --engine boxfilter` first"):
         match(spark, lake)
 
 
@@ -212,7 +212,7 @@ def test_trees_of_other_profiles_are_refused(spark: SparkSession, lake: Lake, tm
     encode_profiles.run(spark, encode_profiles.Config(lake=lake))
     with pytest.raises(WinnowError, match=r"index_stale.*version") as caught:
         match(spark, lake)
-    assert "build-sequence-trees" in str(caught.value)
+    assert "build-index --engine boxfilter" in str(caught.value)
 
 
 def staged_answers(spark: SparkSession, lake: Lake, run_id: str) -> tuple[str, int]:
