@@ -14,7 +14,7 @@ import pytest
 
 from conftest import ROOT
 from jobs.slow import nightly
-from packages import UV, install
+from packages import install
 from winnow.cli.main import COMMANDS
 
 INFRA = ROOT / "infra"
