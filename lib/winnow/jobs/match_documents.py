@@ -15,7 +15,7 @@ from functools import reduce
 
 from pyspark.sql import DataFrame, GroupedData, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+from pyspark.sql.pandas.functions import arrow_udf
 
 from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
 from winnow.jobs import build_sequence_trees as sequence_trees
@@ -196,7 +196,7 @@ class Questions:
         for shard, (file, wanted) in enumerate(zip(question.asked, question.wanted, strict=True)):
             rows = encoded.select(*_ENCODED)
             if wanted is not None:
-                holds = arrow_udf(holds_one_of(wanted), "boolean", ArrowUDFType.SCALAR)
+                holds = arrow_udf(holds_one_of(wanted), "boolean")  # type: ignore[call-overload]  # by type hints
                 rows = encoded.where(holds(question.wanted_column)).select(*_ENCODED)
             if question.hybrid:
                 documents = self._tables.read("documents", interval=date).select("document_id", "content", "encoding")

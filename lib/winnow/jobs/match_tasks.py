@@ -157,12 +157,12 @@ class FindWantedPaths:
             yield pa.RecordBatch.from_arrays([pa.array([found], pa.list_(pa.int64()))], ["wanted"])
 
 
-def holds_one_of(wanted: "Sequence[int]") -> "Callable[[pa.ListArray], pa.BooleanArray]":
+def holds_one_of(wanted: "Sequence[int]") -> "Callable[[pa.Array], pa.Array]":
     """Returns the function of an Arrow UDF that says of lists of paths whether one of them is wanted."""
+    import pyarrow as pa
 
-    def holds(paths: "pa.ListArray") -> "pa.BooleanArray":
+    def holds(paths: pa.Array) -> pa.Array:  # Spark reads from the types what kind of function it is
         import numpy as np
-        import pyarrow as pa
 
         from winnow.index.lines import find
 
