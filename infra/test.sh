@@ -6,16 +6,16 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p .winnow
+if [ "${WINNOW_NIGHTLY:-}" = 1 ]; then
+    # For lakes on S3, in a folder of their own: no other session needs them.
+    WINNOW_JARS=$PWD/.winnow/jars .venv/bin/winnow setup-jars --s3 || exit
+fi
 .venv/bin/python -m pytest tests/dags >.winnow/test-dags.log 2>&1 &
 # Who interrupts does not reach it: a shell lets what it starts in the background ignore ^C. What it has started itself
 # ends with it (infra/airflow/keeper.py).
 trap 'kill %1 2>/dev/null; wait' EXIT
 trap 'exit 130' INT TERM HUP
 worst=0
-if [ "${WINNOW_NIGHTLY:-}" = 1 ]; then
-    # For lakes on S3, in a folder of their own: no other session needs them.
-    WINNOW_JARS=$PWD/.winnow/jars .venv/bin/winnow setup-jars --s3 || exit
-fi
 run() { "$@" || worst=$?; }
 run .venv/bin/python -m pytest --ignore=tests/dags
 run env WINNOW_TEST_SESSION=connect .venv/bin/python -m pytest tests/spark

@@ -150,7 +150,9 @@ def test_airflow_answers_a_date_through_the_server(deployment: Deployment, tmp_p
     def table(name: str) -> list[dict[str, Any]]:
         place = environment["WINNOW_LAKE"].replace("s3a://", "s3://")
         options = {name: value for name, value in environment.items() if name.startswith("AWS_")}
-        rows: list[dict[str, Any]] = deltalake.DeltaTable(f"{place}/{name}", options).to_pyarrow_table().to_pylist()
+        rows: list[dict[str, Any]] = (
+            deltalake.DeltaTable(f"{place}/{name}", storage_options=options).to_pyarrow_table().to_pylist()
+        )
         return rows
 
     documents = {row["document_id"]: row["content"] for row in table("documents")}

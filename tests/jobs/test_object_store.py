@@ -160,7 +160,9 @@ def test_clients_killed_at_every_commit(
                 done.add(before)
         finish(start(lake, job, *words, master=server, fault=point), -signal.SIGKILL)
     winnow(lake, *RUN, "--no-audit", master=server)
-    assert contents(lake) == expected
+    estimates = {"document_samples", "selectivity"}  # of costs: who runs the jobs one by one makes them when he wants
+    wanted = {name: found for name, found in expected.items() if name not in estimates}
+    assert contents(lake, without=estimates) == wanted
 
 
 def test_a_log_store_for_several_drivers_needs_no_claim(spark: SparkSession) -> None:

@@ -122,8 +122,10 @@ def paths_of(files: list[str], lake: Lake) -> tuple[Any, list[str]]:
     if not files or "://" not in files[0]:
         return pafs.LocalFileSystem(), files
     filesystem, first = filesystem_of(files[0], lake.filesystem_options)
-    start = len(files[0]) - len(first)  # of scheme and, on some stores, account
-    return filesystem, [file[start:] for file in files]
+    if files[0].endswith(first):
+        start = len(files[0]) - len(first)  # the scheme
+        return filesystem, [file[start:] for file in files]
+    return filesystem, [filesystem_of(file, lake.filesystem_options)[1] for file in files]
 
 
 def _require_contract(table: deltalake.DeltaTable, name: str) -> None:

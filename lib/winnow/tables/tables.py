@@ -256,7 +256,9 @@ class Tables:
             return self.lake.location
         described = self.spark.sql(f"DESCRIBE SCHEMA EXTENDED {self.lake.location}")
         place = next((str(row[1]) for row in read_small(described) if row[0] == "Location"), "")
-        return place.removeprefix("file:") if "://" not in place else place
+        if place.startswith("file:"):
+            return place.removeprefix("file:")
+        return place if "://" in place or place.startswith("/") else ""  # dbfs:/… and its like are no folders here
 
     def _conforming(self, name: str, rows: DataFrame) -> DataFrame:
         contract(name).require(rows.schema, what=f"what is to be written to {name}")
