@@ -1,40 +1,64 @@
-"""What must hold for every envelope tree, checked slowly and independently of the kernels. Used by tests and audits."""
+"""What must hold for every envelope tree, written from the definitions and apart from what builds trees.
+
+Tests and audits ask for it.
+"""
 
 from collections import Counter
 
 import numpy as np
 
 from winnow.arrays.kernel import kernel
-from winnow.envelope.boxes import Boxes
+from winnow.arrays.types import Flags
 from winnow.envelope.tree import Arrays, EnvelopeTree
 
-
-def _envelope(boxes: Boxes, members: list[int]) -> dict[str, object]:
-    """The smallest envelope around `members`, from its definition in boxes.py."""
-    heads = [boxes.heads[m] for m in members]
-    shortest, longest = min(int(h["shortest"]) for h in heads), max(int(h["longest"]) for h in heads)
-    positions = []
-    for i in range(longest):
-        at = [int(h["start"]) + i for h in heads if i < h["longest"]]
-        box = boxes.positions[at]
-        positions.append((int(box["low"].min()), int(box["high"].max()), int(box["adjacent"].min())))
-    return {
-        "lengths": (shortest, longest),
-        "positions": positions,
-        "top": int(shortest == longest and all(h["top"] for h in heads)),
-        "must": int(np.bitwise_and.reduce([h["must"] for h in heads])),
-        "may": int(np.bitwise_or.reduce([h["may"] for h in heads])),
-    }
+_PARTS = ("lengths", "positions", "top", "must", "may")  # of an envelope
 
 
-def _mislabelled(tree: EnvelopeTree, row: int) -> bool:
-    head = tree.arrays.rows.heads[row]
-    positions = tree.arrays.rows.positions[int(head["start"]) :][: int(head["longest"])]
-    labels = {int(p["low"]) & 63 for p in positions if p["low"] == p["high"]}
-    must = sum(1 << label for label in labels)
-    may = must if all(p["low"] == p["high"] for p in positions) else 2**64 - 1
-    top = int(positions[-1]["adjacent"]) if len(positions) else 0
-    return (int(head["must"]), int(head["may"]), int(head["top"])) != (must, may, top)
+@kernel
+def _unlike_members(arrays: Arrays, node: int) -> Flags:
+    """Which parts of a node's envelope are not those of the smallest one around its members."""
+    source = arrays.rows if arrays.level[node] == 1 else arrays.nodes
+    head = arrays.nodes.heads[node]
+    members = arrays.slots[node, : arrays.counts[node]]
+    first = source.heads[members[0]]
+    shortest, longest, must, may, top = first.shortest, first.longest, first.must, first.may, first.top > 0
+    for member in members:
+        own = source.heads[member]
+        shortest, longest = min(shortest, own.shortest), max(longest, own.longest)
+        must, may, top = must & own.must, may | own.may, top and own.top > 0
+    is_unlike = np.zeros(5, np.bool_)
+    is_unlike[0] = head.shortest != shortest or head.longest != longest
+    is_unlike[2] = (head.top > 0) != (top and shortest == longest)
+    is_unlike[3], is_unlike[4] = head.must != must, head.may != may
+    for i in range(min(longest, head.longest)):
+        low, high, adjacent = np.iinfo(np.int32).max, np.iinfo(np.int32).min, 1
+        for member in members:
+            own = source.heads[member]
+            if i < own.longest:
+                at = source.positions[own.start + i]
+                low, high, adjacent = min(low, at.low), max(high, at.high), min(adjacent, at.adjacent)
+        outer = arrays.nodes.positions[head.start + i]
+        is_unlike[1] = is_unlike[1] or outer.low != low or outer.high != high or outer.adjacent != adjacent
+    return is_unlike
+
+
+@kernel
+def _mislabelled_rows(arrays: Arrays) -> Flags:
+    """Which rows have other labels, or another anchor, than their sequences say."""
+    heads, positions = arrays.rows.heads, arrays.rows.positions
+    is_wrong = np.zeros(heads.size, np.bool_)
+    for row in range(heads.size):
+        head = heads[row]
+        must, is_named = np.uint64(0), True
+        for at in range(head.start, head.start + head.longest):
+            if positions[at].low == positions[at].high:
+                must |= np.uint64(1) << np.uint64(positions[at].low & 63)
+            else:
+                is_named = False
+        may = must if is_named else ~np.uint64(0)
+        top = positions[head.start + head.longest - 1].adjacent if head.longest else np.uint8(0)
+        is_wrong[row] = head.must != must or head.may != may or head.top != top
+    return is_wrong
 
 
 def narrow_nodes(tree: EnvelopeTree) -> list[int]:
@@ -70,6 +94,7 @@ def check_invariants(tree: EnvelopeTree) -> list[str]:
     arrays, parameters, problems = tree.arrays, tree.parameters, []
     seen: Counter[int] = Counter()
     rows: list[int] = []
+    mislabelled = _mislabelled_rows(arrays)
     stack = [tree.root]
     while stack:
         node = stack.pop()
@@ -85,16 +110,12 @@ def check_invariants(tree: EnvelopeTree) -> list[str]:
         if level < 1 or strays:
             problems.append(f"node {node} of level {level} is out of balance: members {strays}")
             continue
-        source = arrays.rows if level == 1 else arrays.nodes
-        actual = _envelope(arrays.nodes, [node]) | {"top": int(arrays.nodes.heads[node]["top"])}
-        if below and actual != (expected := _envelope(source, below)):
-            wrong = [name for name in expected if actual[name] != expected[name]]
-            problems.append(f"node {node} does not have the envelope of its members: {', '.join(wrong)}")
+        if below and (unlike := _unlike_members(arrays, node)).any():
+            wrong = ", ".join(name for name, is_wrong in zip(_PARTS, unlike, strict=True) if is_wrong)
+            problems.append(f"node {node} does not have the envelope of its members: {wrong}")
         if level == 1:
             rows += below
-            problems += [
-                f"the labels of row {row} are not those of its sequence" for row in below if _mislabelled(tree, row)
-            ]
+            problems += [f"the labels of row {row} are not those of its sequence" for row in below if mislabelled[row]]
         elif max(seen[m] for m in below) == 0:
             stack += below
         else:

@@ -72,6 +72,15 @@ def bytes_code(seed: Any, data: Bytes, start: int, end: int) -> Any:
 
 
 @kernel
+def child_codes(parents: Longs, labels: Longs) -> Longs:
+    """The codes of paths, given those of the paths above and of their last labels."""
+    codes = np.empty(parents.size, np.int64)
+    for k in range(parents.size):
+        codes[k] = mix(parents[k], labels[k])
+    return codes
+
+
+@kernel
 def path_codes(parents: Ints, symbols: Ints, labels: Longs) -> Longs:
     """Per path of a table, parents first; `labels` are the codes of the symbols."""
     codes = np.zeros(parents.size, np.int64)

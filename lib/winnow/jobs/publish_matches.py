@@ -129,15 +129,14 @@ def published(tables: Tables, row: Row) -> DataFrame:
 
 def expand(stage: DataFrame, profiles: DataFrame, sources: DataFrame) -> DataFrame:
     """Returns one row for each pair of document and profile; writing it fails where a document has no place."""
-    pairs = stage.select(
-        "document_id", "run_id", "match_date", sf.explode(sf.arrays_zip("profiles", "witnesses")).alias("pair")
-    ).select("document_id", "run_id", "match_date", sf.col("pair.profiles").alias("profile_key"), "pair.witnesses")
+    columns = ("document_id", "source", "run_id", "match_date")
+    placed = stage.join(sources, "document_id", "left")  # before there is a row for each pair
+    pairs = placed.select(*columns, sf.explode(sf.arrays_zip("profiles", "witnesses")).alias("pair"))
     about = profiles.select("profile_key", "profile_id", "profile_version", "subscriber", "destination")
     placeless = sf.concat(sf.lit("document "), "document_id", sf.lit(" has no place in document_sources"))
     return (
-        pairs.withColumnRenamed("witnesses", "witness")
+        pairs.select(*columns, sf.col("pair.profiles").alias("profile_key"), sf.col("pair.witnesses").alias("witness"))
         .join(sf.broadcast(about), "profile_key")
-        .join(sources, "document_id", "left")
         .withColumn("source", sf.coalesce("source", sf.raise_error(placeless)))
         .select(*contract("matches").names)
     )

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
+from winnow.arrays.types import Flags
 from winnow.encoding import Vocabulary
 from winnow.envelope import check_invariants
 from winnow.errors import DataError
 from winnow.index.branch_rows import bind_branches
-from winnow.index.codes import line_codes, mix, text_code, text_codes
+from winnow.index.codes import child_codes, line_codes, text_codes
 from winnow.index.partition_tasks import Entries, given_entries, load_whole_tree, stored_entries
 
 PROBLEMS = pa.schema([("problem", pa.string())])
@@ -31,19 +32,25 @@ def _problems(tree: pa.Table, branches: pa.Table) -> Iterator[str]:
         yield f"its rows are not those of a tree: {error}"
         return
     held = stored_entries(tree)
-    order = np.argsort(held.names, kind="stable")
-    if not np.array_equal(held.names[order], wanted.names):
+    held = held.take(np.argsort(held.names, kind="stable"))
+    if not np.array_equal(held.names, wanted.names):
         yield "it does not hold the branches that it is said to hold"
         return
-    for place, k in enumerate(order.tolist()):
-        if _sequence(held, k) != _sequence(wanted, place):
-            yield f"branch {held.names[k]} is not as its steps are"
+    yield from (f"branch {name} is not as its steps are" for name in held.names[_differing(held, wanted)].tolist())
 
 
-def _sequence(of: Entries, k: int) -> tuple[bytes, bytes, bytes]:
-    own = slice(int(of.sequences.offsets[k]), int(of.sequences.offsets[k + 1]))
-    low, high, adjacent = of.sequences.low, of.sequences.high, of.sequences.adjacent
-    return low[own].tobytes(), high[own].tobytes(), np.asarray(adjacent[own], np.uint8).tobytes()
+def _differing(some: Entries, others: Entries) -> Flags:
+    """Which of as many sequences are not the same on both sides."""
+    one, other = some.sequences, others.sequences
+    lengths = np.diff(one.offsets)
+    differs: Flags = lengths != np.diff(other.offsets)
+    if differs.any():
+        kept = np.flatnonzero(~differs)
+        differs[kept] = _differing(some.take(kept), others.take(kept))
+        return differs
+    unlike = (one.low != other.low) | (one.high != other.high) | (one.adjacent != other.adjacent)
+    differs[np.repeat(np.arange(lengths.size), lengths)[unlike]] = True
+    return differs
 
 
 def wrong_branch_names(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -62,13 +69,10 @@ def wrong_path_names(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
     """Returns paths whose name is not the hash of the path above and the label."""
     for batch in batches:
         ids, parents, labels = (
-            batch.column(batch.schema.get_field_index(n)).to_pylist() for n in ("path_id", "parent_id", "label")
+            batch.column(batch.schema.get_field_index(n)) for n in ("path_id", "parent_id", "label")
         )
-        wrong = [
-            code
-            for code, parent, label in zip(ids, parents, labels, strict=True)
-            if mix(parent, text_code(label)) != code
-        ]
+        codes = child_codes(parents.to_numpy(), text_codes(labels.to_pylist()))
+        wrong = ids.filter(pa.array(codes != ids.to_numpy())).to_pylist()
         yield pa.RecordBatch.from_arrays(
             [pa.array([f"path_id {code}" for code in wrong], pa.string())], schema=PROBLEMS
         )

@@ -16,7 +16,7 @@ from winnow.encoding import Encoder, PathTable, Vocabulary
 from winnow.encoding.path_symbols import PathSymbols
 from winnow.engines import ENGINES, resolve
 from winnow.engines.boxpath.line_index import place_outlines, place_sequences, places_of
-from winnow.envelope import EnvelopeTree, could_hold, delete, insert, join
+from winnow.envelope import EnvelopeTree, check_invariants, could_hold, delete, insert, join
 from winnow.generate.sample import make, make_profiles
 from winnow.given import Profile
 from winnow.index.asked_profiles import ask, join_paths_of, make_ready
@@ -29,6 +29,7 @@ from winnow.index.packed import items
 from winnow.index.partition_tasks import edit_partition, pack_partition
 from winnow.index.sequence_tasks import SequenceLabels, access_pieces, ask_of_tree, edit_sequences, pack_sequences
 from winnow.matcher import Matcher
+from winnow.quality.index_tasks import wrong_path_names
 from winnow.values.bloom import CountingBloom
 from winnow.values.counting import count_values, selectivity_of
 
@@ -69,6 +70,7 @@ def use_trees() -> None:
     tree = EnvelopeTree.bulk_load(branches.sequences(), ids=numbers)
     tree = delete(tree, numbers[:5])
     tree = insert(tree, branches.take(np.arange(5)).sequences(), ids=numbers[:5])
+    check_invariants(tree)
     parents, symbols = paths.parents.copy(), PathSymbols(paths, vocabulary).signed()
     could_hold(tree, place_outlines(parents, symbols))
     join(tree, place_sequences(parents, symbols, places_of(np.arange(1, len(paths)))))
@@ -78,6 +80,7 @@ def run_tasks_of_jobs() -> None:
     """Encode, compile, index, join and match as the workers of the jobs do, from rows to rows."""
     documents = list(encode_documents([_rows_of_documents()]))
     paths = pa.Table.from_batches(distinct_paths(documents))
+    list(wrong_path_names(paths.to_batches()))
     compiled = _compiled()
     pairs = _joined(paths, _branches(compiled))
     joined = join_paths_of(paths, pairs)
