@@ -11,6 +11,7 @@ import datetime as dt
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as sf
@@ -86,7 +87,7 @@ def audited_run(tables: Tables, row: Row, *, sample: int, seed: int) -> AuditedR
         asked=asked_profiles(tables, row),
         published=new,
         kept=still_required(tables, row, new) if kept is None else kept,
-        encoded_anew=encoded_anew(tables, row),
+        encode=partial(encode, date=row.match_date, batch=row.run_id),
         index=audited_index(tables, row),
         sample=sample,
         seed=seed,
@@ -103,14 +104,6 @@ def asked_profiles(tables: Tables, row: Row) -> DataFrame:
     columns = ("profile_key", "profile_id", "xpath_id", "class", "xpath", "namespaces", "ordered", "is_recent")
     known = patterns.select("xpath_id", "class")
     return profiles.withColumn("is_recent", sf.expr(is_recent)).join(known, "xpath_id").select(*columns)
-
-
-def encoded_anew(tables: Tables, row: Row) -> DataFrame:
-    """Returns the documents of the run's batches as the encoder sees them now."""
-    encoded = tables.read("encoded_documents", version=row.inputs["encoded_documents"], interval=row.match_date)
-    own = encoded.where(sf.col("batch").isin([*row.batches, *row.new_batches])).select("document_id")
-    documents = tables.read("documents", interval=row.match_date).join(own, "document_id", "left_semi")
-    return encode(documents, row.match_date, row.run_id)
 
 
 def frames(run: AuditedRun) -> dict[str, DataFrame]:

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,7 +28,7 @@ class AuditedRun:
     `asked` are the profiles that the interval was to be asked: profile_key, profile_id, class, xpath, namespaces,
     ordered, xpath_id, and is_recent, which says that documents of earlier batches were asked it, too. `published` are
     the rows that publication would add, and `kept` those that are published already and would stay beside them.
-    `encoded_anew` are the documents of the batches, as the encoder sees them now.
+    `encode` makes rows of encoded_documents of documents.
     """
 
     tables: Tables
@@ -36,7 +36,7 @@ class AuditedRun:
     asked: DataFrame
     published: DataFrame
     kept: DataFrame
-    encoded_anew: DataFrame
+    encode: Callable[[DataFrame], DataFrame]
     index: AuditedIndex
     sample: int  # pairs that libxml2 evaluates
     seed: int = 0

@@ -72,12 +72,16 @@ def encodings_repeated(run: AuditedRun, max_documents: int) -> Finding:
     is_drawn = (
         sf.lit(True)
         if share >= 1
-        else sf.pmod(sf.xxhash64("document_id", sf.lit(run.seed)), 10_000) < int(10_000 * share)
+        else sf.pmod(sf.xxhash64("document_id", sf.lit(run.seed)), 10_000) < max(1, int(10_000 * share))
     )
     content = [name for name in contract("encoded_documents").names if name not in ("batch", "ingest_date")]
-    digest = sf.xxhash64(*content).alias("digest")
-    stored, anew = (rows.where(is_drawn).select("document_id", digest) for rows in (run.encoded, run.encoded_anew))
-    wrong = stored.join(anew.withColumnRenamed("digest", "anew"), "document_id", "left").where("NOT (digest <=> anew)")
+    digest = sf.xxhash64(*content)
+    drawn = run.encoded.where(is_drawn)
+    documents = run.tables.read("documents", interval=run.date)
+    anew = run.encode(documents.join(sf.broadcast(drawn.select("document_id")), "document_id", "left_semi"))
+    known = anew.select("document_id", digest.alias("anew"))
+    wrong = drawn.select("document_id", digest.alias("digest")).join(known, "document_id", "left")
+    wrong = wrong.where("NOT (digest <=> anew)")
     return found(wrong, sf.concat(sf.lit("document "), "document_id"))
 
 

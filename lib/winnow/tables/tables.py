@@ -35,8 +35,10 @@ class Tables:
 
     def create(self, *names: str) -> None:
         """Makes the tables that are missing. Of two first writers the slower one finds the table and checks it."""
-        for name in names:
-            if not self.exists(name):
+        with ThreadPoolExecutor(len(names)) as threads:  # each asks the log
+            are_there = list(threads.map(self.exists, names))
+        for name, is_there in zip(names, are_there, strict=True):
+            if not is_there:
                 self._create(contract(name))
 
     def exists(self, name: str) -> bool:
