@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-_PAUSE = 0.25  # seconds
+_PAUSE = 1.0  # seconds; looking costs a few milliseconds
 _PROC = Path("/proc")
 
 
@@ -18,19 +18,21 @@ class ProcessWatch:
 
     def __init__(self) -> None:
         self._peaks: dict[str, float] = {}
-        self._cpu = _cpu_seconds()
-        self._done = threading.Event()
+        self._ticks: dict[int, int] = {}  # of each process, also of those that have ended since they were seen
         self._lock = threading.Lock()
+        self._look()
+        self._before = sum(self._ticks.values())
+        self._done = threading.Event()
         threading.Thread(target=self._watch, daemon=True).start()
 
     def take(self) -> dict[str, float]:
         """Returns CPU seconds and peaks in megabytes since the last time."""
         self._look()
-        before, self._cpu = self._cpu, _cpu_seconds()
         with self._lock:
+            before, self._before = self._before, sum(self._ticks.values())
             peaks, self._peaks = self._peaks, {}
-        peaks = {f"peak {what}": megabytes for what, megabytes in sorted(peaks.items())}
-        return {"cpu_seconds": self._cpu - before, **peaks}
+            seconds = (self._before - before) / os.sysconf("SC_CLK_TCK")
+        return {"cpu_seconds": seconds} | {f"peak {what}": megabytes for what, megabytes in sorted(peaks.items())}
 
     def close(self) -> None:
         self._done.set()
@@ -40,13 +42,16 @@ class ProcessWatch:
             self._look()
 
     def _look(self) -> None:
-        for process in _descendants(os.getpid()):
-            with suppress(OSError, StopIteration):  # it has ended meanwhile
-                is_jvm = (_PROC / str(process) / "comm").read_text().strip() == "java"
-                # Workers share pages with the process they were forked from, and with each other those of an index.
-                name, kind = ("jvm_megabytes", "Rss") if is_jvm else ("python_worker_megabytes", "Pss")
-                megabytes = _kibibytes(process, kind) * 1024 / 1e6
-                with self._lock:
+        with self._lock:
+            self._ticks[os.getpid()] = _ticks(os.getpid())
+            for process in _descendants(os.getpid()):
+                with suppress(OSError, StopIteration):  # it has ended meanwhile
+                    self._ticks[process] = _ticks(process)
+                    is_jvm = (_PROC / str(process) / "comm").read_text().strip() == "java"
+                    # Workers share pages with the process they were forked from, and with each other those of an index.
+                    file, line = ("status", "VmRSS") if is_jvm else ("smaps_rollup", "Pss")
+                    name = "jvm_megabytes" if is_jvm else "python_worker_megabytes"
+                    megabytes = _kibibytes(process, file, line) * 1024 / 1e6
                     self._peaks[name] = max(self._peaks.get(name, 0.0), megabytes)
 
 
@@ -61,16 +66,11 @@ def _descendants(ancestor: int) -> Iterator[int]:
         known |= found
 
 
-def _cpu_seconds() -> float:
-    """CPU time of this process and of all below it, with what those that have ended have left to their parents."""
-    ticks = 0
-    for process in (os.getpid(), *_descendants(os.getpid())):
-        with suppress(OSError):
-            stat = (_PROC / str(process) / "stat").read_text()
-            ticks += sum(map(int, stat.rpartition(")")[2].split()[11:15]))
-    return ticks / os.sysconf("SC_CLK_TCK")
+def _ticks(process: int) -> int:
+    stat = (_PROC / str(process) / "stat").read_text()
+    return sum(map(int, stat.rpartition(")")[2].split()[11:13]))
 
 
-def _kibibytes(process: int, kind: str) -> int:
-    lines = (_PROC / str(process) / "smaps_rollup").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(f"{kind}:"))
+def _kibibytes(process: int, file: str, wanted: str) -> int:
+    lines = (_PROC / str(process) / file).read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{wanted}:"))
