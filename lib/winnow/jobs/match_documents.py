@@ -13,9 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from pyspark.sql import DataFrame, GroupedData, SparkSession
+from pyspark.sql import Column, DataFrame, GroupedData, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.pandas.functions import arrow_udf
 
 from winnow.deciding.limits import DEFAULT_EVALUATION, EvaluationLimits
 from winnow.jobs import build_sequence_trees as sequence_trees
@@ -28,7 +27,6 @@ from winnow.jobs.match_tasks import (
     FILE,
     FindWantedPaths,
     MatchEncoded,
-    holds_one_of,
     write_asked_of_trees,
     write_asked_profiles,
     write_joined_paths,
@@ -43,6 +41,7 @@ from winnow.tables.small import read_one, read_small
 INPUTS = ("encoded_documents", "profiles", "profile_patterns", "paths", "path_branches", "selectivity")
 MAX_SHARD_PROFILES = 500_000  # profiles of one matcher: about 1 GB of a worker's memory, shared by those of a machine
 _COUNTED = {name: name.replace("_", " ") for name in COUNTERS} | {"routed": "pairs routed"}
+MAX_WANTED = 50_000  # paths that a plan names: about 1 MB of it
 _ENCODED = ("document_id", "ingest_date", "paths", "nodes", "spans", "values")
 
 
@@ -196,8 +195,7 @@ class Questions:
         for shard, (file, wanted) in enumerate(zip(question.asked, question.wanted, strict=True)):
             rows = encoded.select(*_ENCODED)
             if wanted is not None:
-                holds = arrow_udf(holds_one_of(wanted), "boolean")  # type: ignore[call-overload]  # by type hints
-                rows = encoded.where(holds(question.wanted_column)).select(*_ENCODED)
+                rows = encoded.where(holds_one_of(question.wanted_column, wanted)).select(*_ENCODED)
             if question.hybrid:
                 documents = self._tables.read("documents", interval=date).select("document_id", "content", "encoding")
                 rows = rows.join(documents, "document_id")
@@ -321,6 +319,17 @@ def placed_profiles(profiles: DataFrame, profile_patterns: DataFrame, placed: Da
     names = [column.split(" ")[0] for column in ASKED_COLUMNS.split("array<struct")[0].split(", ") if column]
     shards = placed.select("xpath_id", sf.col("partition").cast("int").alias("shard"))
     return profiles.join(compiled, "xpath_id").join(shards, "xpath_id").select(*names)
+
+
+def holds_one_of(column: str, wanted: Sequence[int]) -> Column:
+    """Says of lists of numbers whether one of them is wanted; where very many are, most lists have one, and all pass.
+
+    Spark looks each number up in a set, in the JVM: what has none never reaches a worker.
+    """
+    if len(wanted) > MAX_WANTED:
+        return sf.lit(True)
+    listed = ", ".join(f"{number}L" for number in wanted) or "NULL"
+    return sf.expr(f"exists({column}, number -> number IN ({listed}))")
 
 
 def selectivity(rare: DataFrame, shards: int) -> GroupedData:

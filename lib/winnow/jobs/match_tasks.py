@@ -2,7 +2,7 @@
 
 import io
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -155,23 +155,6 @@ class FindWantedPaths:
             ready = _make_ready(self.place, self.asked, self.joined, self.evaluation)
             found = None if ready.wanted.all() else ready.paths.codes[ready.wanted]
             yield pa.RecordBatch.from_arrays([pa.array([found], pa.list_(pa.int64()))], ["wanted"])
-
-
-def holds_one_of(wanted: "Sequence[int]") -> "Callable[[pa.Array], pa.Array]":
-    """Returns the function of an Arrow UDF that says of lists of paths whether one of them is wanted."""
-    import pyarrow as pa
-
-    def holds(paths: pa.Array) -> pa.Array:  # Spark reads from the types what kind of function it is
-        import numpy as np
-
-        from winnow.index.lines import find
-
-        is_wanted = find(np.array(wanted, np.int64), paths.flatten().to_numpy()) >= 0
-        hits = np.concatenate([[0], np.cumsum(is_wanted)])
-        bounds = np.asarray(paths.offsets) - paths.offsets[0].as_py()
-        return pa.array(hits[bounds[1:]] > hits[bounds[:-1]])
-
-    return holds
 
 
 def _write(place: Place, value: Any) -> tuple[str, int]:
