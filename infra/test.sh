@@ -19,9 +19,10 @@ worst=0
 run() { "$@" || worst=$?; }
 run .venv/bin/python -m pytest --ignore=tests/dags
 run env WINNOW_TEST_SESSION=connect .venv/bin/python -m pytest tests/spark
-run env WINNOW_TEST_SESSION=cluster .venv/bin/python -m pytest tests/spark tests/jobs/test_sequence_trees.py \
-    -m "$([ "${WINNOW_NIGHTLY:-}" = 1 ] && echo spark || echo cluster)"
-if [ "${WINNOW_NIGHTLY:-}" = 1 ]; then
+if [ "${WINNOW_NIGHTLY:-}" != 1 ]; then
+    run env WINNOW_TEST_SESSION=cluster .venv/bin/python -m pytest tests/spark -m cluster
+else
+    run env WINNOW_TEST_SESSION=cluster .venv/bin/python -m pytest tests/spark tests/jobs/test_sequence_trees.py -m spark
     run env WINNOW_TEST_SESSION=connect .venv/bin/python -m pytest tests/jobs/test_run.py tests/jobs/test_documents.py
 fi
 wait $!

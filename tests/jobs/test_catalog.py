@@ -37,6 +37,7 @@ def catalog(spark: SparkSession, tmp_path: Path) -> Iterator[Lake]:
     spark.sql(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
 
 
+@nightly
 def test_tables_by_name_are_those_of_a_folder(spark: SparkSession, catalog: Lake, published_lake: Lake) -> None:
     inputs = published_lake.folder.parent  # the names of files are in the tables
     ingest_two_dates(spark, catalog, inputs, documents=40)

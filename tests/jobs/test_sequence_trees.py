@@ -63,7 +63,6 @@ def in_memory(lake: Lake, engine: str, *dates: dt.date, only: str = "") -> tuple
     return {(str(match.document), match.profile_id) for match in found}, matcher.funnel.candidates
 
 
-@pytest.mark.cluster
 def test_run_change_retire_backfill(spark: SparkSession, tmp_path: Path) -> None:
     """Every step equals libxml2, its candidates those of the same engine in memory; no path is joined with anything;
     only partitions with new profiles are read for them.
@@ -224,7 +223,6 @@ def staged_answers(spark: SparkSession, lake: Lake, run_id: str) -> tuple[str, i
     return str(sorted(map(tuple, pairs.to_numpy()))), report.counts["node pairs"] + report.counts["leaf pairs"]
 
 
-@pytest.mark.cluster
 def test_a_wider_envelope_costs_comparisons_and_changes_no_answer(spark: SparkSession, lake: Lake) -> None:
     expected, cost = staged_answers(spark, lake, "as-built")
     widened = {"low": "if(level > 0, transform(low, (p, i) -> if(i = 0, 1073741824, p)), low)"}
