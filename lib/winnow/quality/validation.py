@@ -45,11 +45,11 @@ class Validation(NamedTuple):
 def validate(run: AuditedRun, frames: Mapping[str, DataFrame], suites: Mapping[str, Path]) -> list[Validation]:
     """Validates each frame with the suite of its table."""
     os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
+    logging.getLogger("great_expectations").setLevel(logging.WARNING)  # it tells a lot, from the import on
     import great_expectations as gx  # seconds: only who audits pays for it
 
     from winnow.quality.suites import load_suite
 
-    logging.getLogger("great_expectations.data_context").setLevel(logging.WARNING)
     context = gx.get_context(mode="ephemeral")
     context.enable_analytics(False)
     context.variables.progress_bars = {"globally": False, "metric_calculations": False}
