@@ -2,11 +2,12 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
+from typing import TypeVar
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
@@ -24,6 +25,7 @@ from winnow.tables.writers import only_writer
 _MISSING = {"PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST"}
 MAX_BROADCAST_KEYS = 200_000  # about 20 MB
 _EXISTS = ("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "TABLE_OR_VIEW_ALREADY_EXISTS")
+Answer = TypeVar("Answer")
 
 
 class Tables:
@@ -35,9 +37,7 @@ class Tables:
 
     def create(self, *names: str) -> None:
         """Makes the tables that are missing. Of two first writers the slower one finds the table and checks it."""
-        with ThreadPoolExecutor(len(names)) as threads:  # each asks the log
-            are_there = list(threads.map(self.exists, names))
-        for name, is_there in zip(names, are_there, strict=True):
+        for name, is_there in _side_by_side(self.exists, names).items():
             if not is_there:
                 self._create(contract(name))
 
@@ -61,9 +61,7 @@ class Tables:
         if not self.lake.is_catalog:
             return self.lake
         listed = {row["tableName"] for row in read_small(self.spark.sql(f"SHOW TABLES IN {self.lake.location}"))}
-        names = sorted(listed & set(table_names()))
-        with ThreadPoolExecutor(max(len(names), 1)) as threads:
-            return replace(self.lake, table_places=dict(zip(names, threads.map(self.place, names), strict=True)))
+        return replace(self.lake, table_places=_side_by_side(self.place, sorted(listed & set(table_names()))))
 
     def place(self, name: str) -> str:
         """Returns where the files of a table are."""
@@ -96,8 +94,7 @@ class Tables:
 
     def versions(self, *names: str) -> dict[str, int]:
         """What a job pins before it reads: the versions that are newest now."""
-        with ThreadPoolExecutor(len(names)) as threads:  # each asks the log, which takes a tenth of a second
-            return dict(zip(names, threads.map(self.version, names), strict=True))
+        return _side_by_side(self.version, names)
 
     def append(self, name: str, rows: DataFrame, transaction: Transaction) -> None:
         """Adds rows whose keys cannot be there yet, once for a transaction."""
@@ -285,6 +282,14 @@ class Tables:
             raise UsageError(
                 "table_not_created", f"{self.lake.table(wanted.table)} could not be made", hint="try again"
             )
+
+
+def _side_by_side(ask: Callable[[str], Answer], names: Sequence[str]) -> dict[str, Answer]:
+    """Returns what is said of each table: all are asked at once, since a log takes a tenth of a second to answer."""
+    if len(names) < 2:
+        return {name: ask(name) for name in names}
+    with ThreadPoolExecutor(len(names)) as threads:
+        return dict(zip(names, threads.map(ask, names), strict=True))
 
 
 def _date_column(of: Contract) -> str:
